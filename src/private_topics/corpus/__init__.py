@@ -1,0 +1,1 @@
+"""Text and count files in, validated sparse counts out."""

@@ -1,0 +1,235 @@
+"""Counts in: any array of document-word counts becomes one validated CSR matrix.
+
+After `validate_counts` the rest of the library may rely on: CSR, sorted indices, no duplicates, no stored
+zeros, `int32` indices, `int64` row pointers, `int32` counts >= 1, all three C-contiguous. Documents may be
+empty. The arrays may share memory with the caller's (and be read-only): nobody writes into them. scipy's own
+slicing and copying widens the indices to `int64`; `take_rows` and `stack_rows` keep the types. Error messages
+never quote a value of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from private_topics.errors import InputError
+
+LARGEST_COUNT = 2**31 - 1
+
+
+class InputTypeError(InputError, TypeError):
+    """An object in the input is not a number at all (scikit-learn expects a `TypeError` there)."""
+
+
+def validate_counts(X: Any, *, caller: str = "fit", allow_empty: bool = False) -> sp.csr_array:
+    """Return `X` (documents × words) as validated CSR counts; raise `InputError` where that is impossible.
+
+    Empty documents are fine; no documents at all only with `allow_empty`. The input is never modified.
+    """
+    matrix = _as_sparse(X, caller)
+    _check_shape(matrix.shape, caller, allow_empty)
+    matrix = _as_csr(matrix, caller)
+    n_entries = int(matrix.indptr[-1])
+    data = _checked_values(matrix.data[:n_entries], caller)
+    indices = np.ascontiguousarray(matrix.indices[:n_entries], dtype=np.int32)
+    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    if _needs_tidying(indptr, indices, data):
+        # Summed in 64 bits on a copy: duplicates may exceed int32, and the input may share our arrays.
+        tidy = sp.csr_array((data.astype(np.int64), indices.copy(), indptr.copy()), shape=matrix.shape)
+        tidy.sum_duplicates()
+        tidy.eliminate_zeros()
+        data = _checked_values(tidy.data, caller)
+        indices, indptr = tidy.indices.astype(np.int32), tidy.indptr.astype(np.int64)
+    return _assemble(data, indices, indptr, matrix.shape)
+
+
+def document_lengths(counts: sp.csr_array) -> np.ndarray:
+    """Number of tokens of each document, as `int64`."""
+    totals = np.concatenate(([0], np.cumsum(counts.data, dtype=np.int64)))
+    lengths: np.ndarray = totals[counts.indptr[1:]] - totals[counts.indptr[:-1]]
+    return lengths
+
+
+def take_rows(counts: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """Rows `start:stop` of validated counts as views: no data is copied, only the row pointers."""
+    n_rows = counts.shape[0]
+    start, stop = min(start, n_rows), min(stop, n_rows)
+    first, last = int(counts.indptr[start]), int(counts.indptr[stop])
+    indptr = counts.indptr[start : stop + 1] - first
+    shape = (stop - start, counts.shape[1])
+    return _assemble(counts.data[first:last], counts.indices[first:last], indptr, shape)
+
+
+def stack_rows(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Validated blocks of one width on top of each other, as validated counts."""
+    if len(blocks) == 1:
+        return blocks[0]
+    row_sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
+    indptr = np.concatenate(([0], np.cumsum(row_sizes, dtype=np.int64)))
+    data = np.concatenate([block.data for block in blocks])
+    indices = np.concatenate([block.indices for block in blocks])
+    return _assemble(data, indices, indptr, (len(row_sizes), blocks[0].shape[1]))
+
+
+def _assemble(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> sp.csr_array:
+    """Join arrays known to be canonical; scipy's constructor would widen the indices to `int64`."""
+    counts = sp.csr_array(tuple(int(size) for size in shape), dtype=np.int32)
+    counts.data, counts.indices, counts.indptr = data, indices, indptr
+    counts.has_canonical_format = True
+    return counts
+
+
+def _as_sparse(X: Any, caller: str) -> Any:
+    """A scipy sparse array of any format; dense input and data frames are converted."""
+    if sp.issparse(X):
+        return X
+    if _is_sparse_frame(X):
+        return X.sparse.to_coo()
+    if hasattr(X, "to_numpy"):  # pandas, polars, pyarrow
+        X = X.to_numpy()
+    try:
+        dense = np.asarray(X)
+    except (ValueError, TypeError):
+        raise InputError(
+            f"{caller} could not read its input as a 2D array of counts: rows must be equally long."
+        ) from None
+    if dense.ndim != 2:
+        raise _not_two_dimensional(dense.ndim, caller)
+    if dense.dtype == object:
+        dense = _objects_as_numbers(dense, caller)
+    _check_kind(dense.dtype, caller)
+    native = np.dtype(np.float32) if dense.dtype.kind == "f" and dense.itemsize == 2 else dense.dtype
+    return sp.csr_array(dense.astype(native.newbyteorder("="), copy=False))  # scipy knows native types only
+
+
+def _is_sparse_frame(X: Any) -> bool:
+    """A pandas frame with all columns sparse and fill value 0, told by its dtypes: pandas is not imported."""
+    if getattr(X, "ndim", 0) != 2 or not hasattr(X, "dtypes"):
+        return False
+    dtypes = list(X.dtypes)
+    return bool(dtypes) and all(
+        hasattr(dtype, "subtype") and hasattr(dtype, "fill_value") and not dtype.fill_value
+        for dtype in dtypes
+    )
+
+
+def _objects_as_numbers(values: np.ndarray, caller: str) -> np.ndarray:
+    try:
+        return values.astype(np.float64)
+    except TypeError:
+        raise InputTypeError(
+            f"{caller} needs counts: each argument must be a string or a number that reads as an integer."
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{caller} needs counts: an object of the array could not be read as a number."
+        ) from None
+
+
+def _not_two_dimensional(ndim: int, caller: str) -> InputError:
+    got = "scalar" if ndim == 0 else f"{ndim}D"
+    return InputError(
+        f"Expected 2D array, got {got} array instead. Reshape your data: {caller} takes one row per document "
+        "and one column per word."
+    )
+
+
+def _check_shape(shape: tuple[int, ...], caller: str, allow_empty: bool) -> None:
+    if len(shape) != 2:
+        raise _not_two_dimensional(len(shape), caller)
+    if shape[0] == 0 and not allow_empty:
+        raise InputError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {caller}."
+        )
+    if shape[1] == 0:
+        raise InputError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if shape[1] > LARGEST_COUNT:
+        raise InputError(f"{caller} takes at most 2**31 - 1 words.")
+
+
+def _as_csr(matrix: Any, caller: str) -> Any:
+    """CSR of any sparse format, duplicates kept or summed without overflow; broken structures are refused."""
+    if matrix.format in ("csr", "csc"):
+        # scipy's conversion trusts the pointers: a malformed matrix would make it read outside its arrays.
+        n_major, n_minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        _check_structure(matrix, n_major, n_minor, caller)
+        return matrix.tocsr()
+    try:
+        triplets = matrix.tocoo(copy=False)
+        rows, columns = triplets.coords
+    except (ValueError, IndexError):
+        raise _malformed(caller) from None
+    if not (len(rows) == len(columns) == len(triplets.data)):
+        raise _malformed(caller)
+    if not (_within(rows, matrix.shape[0]) and _within(columns, matrix.shape[1])):
+        raise _malformed(caller)
+    data = _checked_values(triplets.data, caller).astype(np.int64)  # tocsr sums duplicates
+    return sp.coo_array((data, (rows, columns)), shape=matrix.shape).tocsr()
+
+
+def _check_structure(matrix: Any, n_major: int, n_minor: int, caller: str) -> None:
+    indptr = matrix.indptr
+    if len(indptr) != n_major + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise _malformed(caller)
+    n_entries = indptr[-1]
+    if n_entries > len(matrix.indices) or n_entries > len(matrix.data):
+        raise _malformed(caller)
+    if not _within(matrix.indices[:n_entries], n_minor):
+        raise _malformed(caller)
+
+
+def _within(indices: np.ndarray, size: int) -> bool:
+    return indices.size == 0 or (indices.min() >= 0 and indices.max() < size)
+
+
+def _malformed(caller: str) -> InputError:
+    return InputError(
+        f"The sparse matrix passed to {caller} is malformed: its index arrays are inconsistent or "
+        "point outside its shape."
+    )
+
+
+def _check_kind(dtype: np.dtype, caller: str) -> None:
+    if dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {caller} needs non-negative integer counts.")
+    if dtype.kind not in "biuf":
+        raise InputError(
+            f"{caller} needs non-negative integer counts; the array holds another kind of value."
+        )
+
+
+def _checked_values(data: np.ndarray, caller: str) -> np.ndarray:
+    """`data` as `int32` counts, shared with the input where it already is that."""
+    if data.dtype == object:
+        data = _objects_as_numbers(data, caller)
+    _check_kind(data.dtype, caller)
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        raise InputError(f"Input X passed to {caller} contains NaN or inf: counts must be finite integers.")
+    if data.size and data.dtype.kind in "if" and data.min() < 0:
+        raise InputError(f"Negative values in data passed to {caller}: counts must be non-negative integers.")
+    if data.dtype.kind == "f" and not np.array_equal(data, np.floor(data)):
+        raise InputError(
+            f"{caller} needs integer counts; fractional values were given. "
+            "Pass word counts (not tf-idf weights or frequencies)."
+        )
+    if data.size and data.dtype != np.int32 and data.max() > LARGEST_COUNT:
+        raise InputError(
+            f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it."
+        )
+    return np.ascontiguousarray(data, dtype=np.int32)
+
+
+@njit(cache=True)
+def _needs_tidying(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> bool:
+    """Whether a row is unsorted or holds a duplicate or a stored zero."""
+    for row in range(len(indptr) - 1):
+        previous = -1
+        for entry in range(indptr[row], indptr[row + 1]):
+            if indices[entry] <= previous or data[entry] == 0:
+                return True
+            previous = indices[entry]
+    return False

@@ -1,0 +1,17 @@
+"""Errors and warnings of the package. No message carries a value read from a corpus."""
+
+
+class InputError(ValueError):
+    """The input cannot be used: what is wrong with it and what would be right."""
+
+
+class ModelFileError(ValueError):
+    """A model file is truncated, corrupt, altered, or of another version."""
+
+
+class PrivacyError(ValueError):
+    """A request that would break, or could not be covered by, the stated guarantee."""
+
+
+class PrivacyWarning(UserWarning):
+    """The guarantee holds, but is weak or buys little at these settings."""

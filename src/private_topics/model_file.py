@@ -1,0 +1,107 @@
+"""One file per model: a zip of plain arrays and a JSON header, with a digest over both. Nothing in it is executed.
+
+Loading checks names, types, sizes and the digest before a value is used; a file that is truncated, altered, of
+another version, or of another program is refused with a `ModelFileError`. Writing is atomic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from private_topics.errors import ModelFileError
+
+FORMAT = "private-topics model"
+VERSION = 1
+HEADER = "header.json"
+LARGEST_HEADER = 64 * 2**20
+LARGEST_ARRAY = 2**36
+
+
+def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write `header` (JSON) and `arrays` to `path`, replacing it only once everything is on disk."""
+    target = Path(path)
+    header = {"format": FORMAT, "version": VERSION, **header, "arrays": sorted(arrays)}
+    header["sha256"] = model_digest(header, arrays)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(HEADER, json.dumps(header, sort_keys=True, allow_nan=False))
+                for name, array in sorted(arrays.items()):
+                    archive.writestr(f"{name}.npy", _npy_bytes(array))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and arrays of a model file, after every check."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = _read_header(archive)
+            arrays = {name: _read_array(archive, name) for name in header["arrays"]}
+    except FileNotFoundError:
+        raise
+    except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError, NotImplementedError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} is not a model file, or is truncated or corrupt.") from None
+    if header.get("sha256") != model_digest(header, arrays):
+        raise ModelFileError(
+            f"{path} was altered after it was written: its digest does not match its contents."
+        )
+    return header, arrays
+
+
+def model_digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 over the header (without the digest itself) and every array with its name, type and shape."""
+    digest = hashlib.sha256()
+    body = {key: value for key, value in header.items() if key != "sha256"}
+    digest.update(json.dumps(body, sort_keys=True, allow_nan=False).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
+    if archive.getinfo(HEADER).file_size > LARGEST_HEADER:
+        raise ModelFileError("The model file's header is too large to be genuine.")
+    header = json.loads(archive.read(HEADER))
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError("This file was not written by private-topics.")
+    if header.get("version") != VERSION:
+        raise ModelFileError(
+            f"This model file has format version {header.get('version')!r}; this release reads version {VERSION}. "
+            "Load it with the release that wrote it, or fit again."
+        )
+    names = header.get("arrays")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFileError("The model file's list of arrays is damaged.")
+    return header
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size > LARGEST_ARRAY:
+        raise ModelFileError("The model file holds an array of an impossible size.")
+    array: np.ndarray = np.load(io.BytesIO(archive.read(info)), allow_pickle=False)
+    return array
+
+
+def _npy_bytes(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""Counts in, sums of per-document moments out. No noise is added here and nothing is released."""

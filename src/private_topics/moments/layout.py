@@ -1,0 +1,162 @@
+"""The two layouts of a block that the kernels read: documents by rows, and where each word's entries are.
+
+`WordBlock` keeps a block of counts restricted to some words, without copying the counts a second time by column:
+`by_word` lists the positions of each word's entries in the row layout (a stable counting sort), so a kernel that
+owns one word visits its documents in order. Every output cell is then written by one thread, in document order,
+and the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit, prange
+
+INTERLEAVE = 16
+
+
+@dataclass(frozen=True)
+class WordBlock:
+    """Documents × selected words of one block, in row layout with a column index."""
+
+    indptr: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    document_of: np.ndarray
+    word_start: np.ndarray
+    by_word: np.ndarray
+    n_words: int
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.indptr) - 1
+
+
+def select_words(block: sp.csr_array, rank_of_word: np.ndarray | None, n_selected: int) -> WordBlock:
+    """Restrict `block` to the words with `rank_of_word >= 0` (monotone in the word index, so rows stay sorted)."""
+    if rank_of_word is None:
+        indptr, words, counts = block.indptr, block.indices, block.data
+    else:
+        indptr, words, counts = _restrict(block.indptr, block.indices, block.data, rank_of_word)
+    return word_block(indptr, words, counts, n_selected)
+
+
+def word_block(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, n_words: int) -> WordBlock:
+    """Row layout plus its index by word."""
+    document_of, word_start, by_word = _index_by_word(indptr, words, n_words)
+    return WordBlock(indptr, words, counts, document_of, word_start, by_word, n_words)
+
+
+def interleaved(n: int) -> np.ndarray:
+    """0 … n-1 in a fixed order whose contiguous parts carry equal work for any number of threads."""
+    return np.concatenate([np.arange(r, n, INTERLEAVE) for r in range(INTERLEAVE)])
+
+
+@njit(cache=True, nogil=True)
+def _restrict(indptr, indices, data, rank_of_word):  # type: ignore[no-untyped-def]
+    n = len(indptr) - 1
+    new_indptr = np.zeros(n + 1, np.int64)
+    kept = 0
+    for p in range(len(indices)):
+        if rank_of_word[indices[p]] >= 0:
+            kept += 1
+    words = np.empty(kept, np.int32)
+    counts = np.empty(kept, data.dtype)
+    at = 0
+    for i in range(n):
+        for p in range(indptr[i], indptr[i + 1]):
+            r = rank_of_word[indices[p]]
+            if r >= 0:
+                words[at] = r
+                counts[at] = data[p]
+                at += 1
+        new_indptr[i + 1] = at
+    return new_indptr, words, counts
+
+
+@njit(cache=True, nogil=True)
+def _index_by_word(indptr, words, n_words):  # type: ignore[no-untyped-def]
+    n = len(indptr) - 1
+    start = np.zeros(n_words + 1, np.int64)
+    for p in range(indptr[0], indptr[n]):
+        start[words[p] + 1] += 1
+    for w in range(n_words):
+        start[w + 1] += start[w]
+    cursor = start[:-1].copy()
+    document_of = np.empty(len(words), np.int32)
+    by_word = np.empty(len(words), np.int32)
+    for i in range(n):
+        for p in range(indptr[i], indptr[i + 1]):
+            document_of[p] = i
+            w = words[p]
+            by_word[cursor[w]] = p
+            cursor[w] += 1
+    return document_of, start, by_word
+
+
+@njit(cache=True, nogil=True)
+def add_weighted_counts(indptr, indices, data, weights, out):  # type: ignore[no-untyped-def]
+    """`out[word] += Σ_documents weight · count`; exact when all are integers."""
+    for i in range(len(indptr) - 1):
+        w = weights[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            out[indices[p]] += w * data[p]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def times_matrix(indptr, words, counts, matrix):  # type: ignore[no-untyped-def]
+    """Counts times a words × r matrix; each row is summed in word order, so it depends on its document alone."""
+    n, r = len(indptr) - 1, matrix.shape[1]
+    out = np.zeros((n, r), matrix.dtype)
+    for i in prange(n):
+        row = out[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            c = counts[p]
+            w = matrix[words[p]]
+            for a in range(r):
+                row[a] += c * w[a]
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def add_transposed_times(order, word_start, by_word, document_of, counts, rows, out):  # type: ignore[no-untyped-def]
+    """`out[word] += Σ_documents count · rows[document]`; one thread per word, documents in order."""
+    r = rows.shape[1]
+    for o in prange(len(order)):
+        word = order[o]
+        acc = out[word]
+        for q in range(word_start[word], word_start[word + 1]):
+            p = by_word[q]
+            c = counts[p]
+            y = rows[document_of[p]]
+            for a in range(r):
+                acc[a] += c * y[a]
+
+
+def take_documents(block: sp.csr_array, start: int, stride: int) -> sp.csr_array:
+    """Documents `start`, `start + stride`, … of a block."""
+    if stride == 1:
+        return block
+    indptr, indices, data = _take(block.indptr, block.indices, block.data, start, stride)
+    return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, block.shape[1]))
+
+
+@njit(cache=True, nogil=True)
+def _take(indptr, indices, data, start, stride):  # type: ignore[no-untyped-def]
+    n = (len(indptr) - 2 - start) // stride + 1
+    new_indptr = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        document = start + i * stride
+        new_indptr[i + 1] = new_indptr[i] + indptr[document + 1] - indptr[document]
+    new_indices = np.empty(new_indptr[n], indices.dtype)
+    new_data = np.empty(new_indptr[n], data.dtype)
+    for i in range(n):
+        document = start + i * stride
+        at = new_indptr[i]
+        for p in range(indptr[document], indptr[document + 1]):
+            new_indices[at] = indices[p]
+            new_data[at] = data[p]
+            at += 1
+    return new_indptr, new_indices, new_data

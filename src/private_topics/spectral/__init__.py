@@ -1,0 +1,1 @@
+"""Moments in, topics out: pure linear algebra that knows neither a corpus nor a budget."""

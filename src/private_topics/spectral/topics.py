@@ -1,0 +1,60 @@
+"""Eigenpairs → topics on the simplex and the Dirichlet prior.
+
+    mu_i    = (alpha0+2)/2 · λ_i · (W†)' v_i
+    alpha_i = alpha0 (alpha0+1) · ((alpha0+2)/2 · λ_i)^-2
+
+(Paper, Lemma on recovery. Differs from the paper: with the moments normalised as probability arrays.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SMALLEST_EIGENVALUE = 1e-12
+
+
+def lda_second_moment(second: np.ndarray, first: np.ndarray, alpha0: float) -> np.ndarray:
+    """`M2 = E2 - alpha0/(alpha0+1) m⊗m`; also for rectangular blocks via `np.outer` of matching parts."""
+    result: np.ndarray = second - (alpha0 / (alpha0 + 1.0)) * np.outer(first, first)
+    return result
+
+
+def lda_third_moment(third: np.ndarray, second: np.ndarray, first: np.ndarray, alpha0: float) -> np.ndarray:
+    """`M3 = E3 - alpha0/(alpha0+2) (E2⊗m in three placements) + 2 alpha0²/((alpha0+1)(alpha0+2)) m⊗m⊗m`."""
+    mixed = second[:, :, None] * first[None, None, :]
+    placed = mixed + mixed.transpose(0, 2, 1) + mixed.transpose(2, 1, 0)
+    cube = first[:, None, None] * first[None, :, None] * first[None, None, :]
+    result: np.ndarray = (
+        third
+        - (alpha0 / (alpha0 + 2.0)) * placed
+        + (2.0 * alpha0**2 / ((alpha0 + 1.0) * (alpha0 + 2.0))) * cube
+    )
+    return result
+
+
+def topic_weights(eigenvalues: np.ndarray, alpha0: float) -> np.ndarray:
+    """`alpha_i` from the tensor's eigenvalues, scaled to sum to `alpha0`."""
+    scaled = 0.5 * (alpha0 + 2.0) * np.maximum(eigenvalues, SMALLEST_EIGENVALUE)
+    alpha = alpha0 * (alpha0 + 1.0) / scaled**2
+    result: np.ndarray = alpha * (alpha0 / alpha.sum())
+    return result
+
+
+def simplex_rows(rows: np.ndarray) -> np.ndarray:
+    """Each row's Euclidean projection onto the probability simplex, after scaling its sum to one."""
+    total = rows.sum(axis=1, keepdims=True)
+    flipped = np.where(total < 0, -rows, rows)
+    total = np.abs(total)
+    scaled = np.where(total > 0, flipped / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1])
+    return project_to_simplex(scaled)
+
+
+def project_to_simplex(rows: np.ndarray) -> np.ndarray:
+    """Euclidean projection of each row onto {x >= 0, Σx = 1} (sort and threshold)."""
+    ordered = -np.sort(-rows, axis=1)
+    excess = np.cumsum(ordered, axis=1) - 1.0
+    index = np.arange(1, rows.shape[1] + 1)
+    support = (ordered - excess / index > 0).sum(axis=1)
+    threshold = np.take_along_axis(excess, support[:, None] - 1, axis=1) / support[:, None]
+    result: np.ndarray = np.maximum(rows - threshold, 0.0)
+    return result / result.sum(axis=1, keepdims=True)

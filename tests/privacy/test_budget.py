@@ -1,0 +1,62 @@
+"""Budgets and splits refuse what they cannot cover, and say what would be right."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import pytest
+
+from private_topics.errors import PrivacyError, PrivacyWarning
+from private_topics.privacy.budget import BudgetSplit, PrivacyBudget, sigma_for, warn_if_delta_large
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "one", None, True])
+def test_bad_epsilon(epsilon: object) -> None:
+    with pytest.raises(PrivacyError, match="epsilon"):
+        PrivacyBudget(epsilon, 1e-6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("delta", [0, 1, 1.5, -1e-9, math.nan, None])
+def test_bad_delta(delta: object) -> None:
+    with pytest.raises(PrivacyError, match="delta"):
+        PrivacyBudget(1.0, delta)  # type: ignore[arg-type]
+
+
+def test_split_sums_to_one() -> None:
+    split = BudgetSplit()
+    assert math.fsum(split.as_dict().values()) == pytest.approx(1.0, abs=1e-9)
+    changed = split.replace(second=split.second - 0.01, vocabulary=0.01)
+    assert changed.vocabulary == 0.01
+    with pytest.raises(PrivacyError, match="sum to 1"):
+        split.replace(second=0.5)
+    with pytest.raises(PrivacyError, match="no fraction 'thrid'"):
+        split.replace(thrid=0.1)
+
+
+@pytest.mark.parametrize("fraction", [-0.1, math.nan, math.inf])
+def test_split_refuses_bad_fractions(fraction: float) -> None:
+    with pytest.raises(PrivacyError, match="unigram"):
+        BudgetSplit(unigram=fraction)
+
+
+def test_sigma_never_overspends_its_share() -> None:
+    for share in (1.0, 0.3, 1e-3, 1e-9):
+        for mu in (1e-6, 0.27, 13.0):
+            sigma = sigma_for(share, 1.7, mu)
+            assert (1.7 / sigma) ** 2 <= share * mu**2
+            assert (1.7 / sigma) ** 2 >= share * mu**2 * (1 - 1e-13)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.1, math.nan])
+def test_bad_share(share: float) -> None:
+    with pytest.raises(PrivacyError, match="share"):
+        sigma_for(share, 1.0, 1.0)
+
+
+def test_large_delta_warns() -> None:
+    with pytest.warns(PrivacyWarning, match="number of units"):
+        warn_if_delta_large(1e-3, 1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_delta_large(1e-6, 1000)

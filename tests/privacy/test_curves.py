@@ -1,0 +1,90 @@
+"""mu, rho, epsilon and delta: the closed forms are accurate, monotone, and err on the safe side."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from private_topics.errors import PrivacyError
+from private_topics.privacy.accountant import (
+    gdp_delta,
+    gdp_epsilon,
+    mu_of_budget,
+    rho_of_budget,
+    zcdp_delta,
+)
+
+epsilons = st.floats(-6, 3).map(lambda exponent: 10.0**exponent)
+deltas = st.floats(-300, math.log10(0.5)).map(lambda exponent: 10.0**exponent)
+
+
+def reference_delta(mu: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(400):
+        loss, half = mpmath.mpf(epsilon) / mpmath.mpf(mu), mpmath.mpf(mu) / 2
+        lower = mpmath.erfc((loss - half) / mpmath.sqrt(2)) / 2
+        upper = mpmath.erfc((loss + half) / mpmath.sqrt(2)) / 2
+        return lower - mpmath.exp(mpmath.mpf(epsilon)) * upper
+
+
+@settings(deadline=None, max_examples=150)
+@given(epsilons, deltas)
+def test_mu_of_budget_is_safe_and_tight(epsilon: float, delta: float) -> None:
+    mu = mu_of_budget(epsilon, delta)
+    assert gdp_delta(mu, epsilon) <= delta
+    exact = reference_delta(mu, epsilon)
+    assert exact <= delta
+    assert exact >= delta * (1 - 1e-6)
+    assert gdp_delta(mu * (1 + 1e-6), epsilon) > delta
+
+
+@settings(deadline=None, max_examples=150)
+@given(epsilons, deltas)
+def test_epsilon_round_trip(epsilon: float, delta: float) -> None:
+    mu = mu_of_budget(epsilon, delta)
+    back = gdp_epsilon(mu, delta)
+    assert gdp_delta(mu, back) <= delta
+    assert back <= epsilon * (1 + 1e-11)
+    # how well epsilon is determined depends on how much delta moves with it
+    assert gdp_delta(mu, back * (1 - 1e-5)) > delta * (1 - 1e-9) or back == 0
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.floats(1e-8, 60.0), epsilons)
+def test_gdp_delta_rounds_up_by_no_more_than_stated(mu: float, epsilon: float) -> None:
+    exact = reference_delta(mu, epsilon)
+    computed = gdp_delta(mu, epsilon)
+    assert computed >= exact
+    assert computed <= min(1, exact * mpmath.mpf(1 + 2e-9) + mpmath.mpf(1e-322))
+
+
+@given(st.floats(0.01, 10.0), st.floats(0.0, 20.0))
+def test_negative_epsilon_extends_the_curve(mu: float, epsilon: float) -> None:
+    assert gdp_delta(mu, -epsilon) == pytest.approx(float(reference_delta(mu, -epsilon)), rel=1e-8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(epsilons, deltas)
+def test_rho_of_budget_is_safe_and_below_the_gaussian_one(epsilon: float, delta: float) -> None:
+    rho = rho_of_budget(epsilon, delta)
+    assert zcdp_delta(rho, epsilon) <= delta
+    assert rho <= mu_of_budget(epsilon, delta) ** 2 / 2 * (1 + 1e-8)
+    # the Gaussian mechanism is rho-zCDP, so the true Gaussian curve must lie below the zCDP bound
+    assert reference_delta(math.sqrt(2 * rho), epsilon) <= delta
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan])
+def test_delta_outside_the_unit_interval_is_refused(delta: float) -> None:
+    for function in (mu_of_budget, rho_of_budget, gdp_epsilon):
+        with pytest.raises(PrivacyError, match="delta"):
+            function(1.0, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_bad_epsilon_is_refused(epsilon: float) -> None:
+    for function in (mu_of_budget, rho_of_budget):
+        with pytest.raises(PrivacyError, match="epsilon"):
+            function(epsilon, 1e-6)
