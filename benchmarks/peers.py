@@ -159,9 +159,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", choices=[*CORPORA, "all"], default="all")
     parser.add_argument("--quick", action="store_true", help="few documents and iterations: does it run?")
     parser.add_argument("--long", action="store_true", help=f"also: {'; '.join(LONG)}")
@@ -200,9 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             results.append(compare(corpus, options.systems, options, Path(temporary)))
     settings = f"k = {options.n_topics}, {options.threads} threads or workers, rounds: {options.rounds}" + (
-        ", QUICK: one pass and a tenth of the iterations, a smoke test and not a measurement"
-        if options.quick
-        else ""
+        ", QUICK: one pass and a tenth of the iterations, a smoke test and not a measurement" if options.quick else ""
     )
     report = "\n".join([f"{settings}; {machine}", "", *map(markdown, results), NOTES])
     print(report)

@@ -31,13 +31,15 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
     components_: np.ndarray
     doc_topic_prior_: np.ndarray
     n_features_in_: int
+    feature_names_in_: np.ndarray
+    n_jobs: int | None
 
     def transform(self, X: Any) -> np.ndarray:
         """Topic proportions of each document (n × k, rows sum to one), given the fitted topics."""
         check_is_fitted(self)
         counts = self._check_counts(X, "transform")
         word_topics = np.ascontiguousarray(self.components_.T)
-        with limited_threads(self.n_jobs):  # type: ignore[attr-defined]
+        with limited_threads(self.n_jobs):
             gamma, _ = fold_in(
                 counts.indptr,
                 counts.indices,
@@ -53,7 +55,7 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         """Document-completion perplexity: topics of one half of each document, scored on its other half."""
         check_is_fitted(self)
         counts = self._check_counts(X, "perplexity")
-        with limited_threads(self.n_jobs):  # type: ignore[attr-defined]
+        with limited_threads(self.n_jobs):
             return document_completion_perplexity(self.components_, counts)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -103,9 +105,7 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         """Read a model written by `save`."""
         header, arrays = read_model(path)
         if header.get("class") != cls.__name__:
-            raise ModelFileError(
-                f"{path} holds another kind of model than {cls.__name__}; use private_topics.load."
-            )
+            raise ModelFileError(f"{path} holds another kind of model than {cls.__name__}; use private_topics.load.")
         parameters = header.get("parameters")
         if not isinstance(parameters, dict) or not set(parameters) <= set(cls._get_param_names()):
             raise ModelFileError(f"{path} holds parameters that {cls.__name__} does not have.")
@@ -160,9 +160,7 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         columns = getattr(X, "columns", None)
         names = getattr(self, "feature_names_in_", None)
         if columns is not None and names is not None and list(columns) != list(names):
-            raise InputError(
-                "The feature names should match those that were passed during fit, in the same order.\n"
-            )
+            raise InputError("The feature names should match those that were passed during fit, in the same order.\n")
         counts = validate_counts(X, caller=caller)
         if counts.shape[1] != self.n_features_in_:
             raise InputError(
@@ -238,9 +236,7 @@ def check_parameters(estimator: Any) -> None:
     check_integer(estimator.n_components, "n_components", name, 1)
     check_integer(estimator.refine_steps, "refine_steps", name, 0)
     check_positive(estimator.alpha0, "alpha0", name)
-    if estimator.n_jobs is not None and (
-        not isinstance(estimator.n_jobs, numbers.Integral) or estimator.n_jobs == 0
-    ):
+    if estimator.n_jobs is not None and (not isinstance(estimator.n_jobs, numbers.Integral) or estimator.n_jobs == 0):
         raise InputError(
             f"The 'n_jobs' parameter of {name} must be None or a non-zero int. Got {estimator.n_jobs!r} instead."
         )

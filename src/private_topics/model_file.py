@@ -59,9 +59,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             raise
         raise ModelFileError(f"{path} is not a model file, or is truncated or corrupt.") from None
     if header.get("sha256") != model_digest(header, arrays):
-        raise ModelFileError(
-            f"{path} was altered after it was written: its digest does not match its contents."
-        )
+        raise ModelFileError(f"{path} was altered after it was written: its digest does not match its contents.")
     return header, arrays
 
 

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 def resolve_threads(n_jobs: int | None) -> int:
     """scikit-learn's convention, with None meaning all cores: the kernels hold no per-thread copies."""
-    available = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-                    numba.config.NUMBA_NUM_THREADS)  # fmt: skip
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    available = min(affinity, int(getattr(numba.config, "NUMBA_NUM_THREADS", affinity)))
     if n_jobs is None:
-        return int(available)
+        return available
     if n_jobs < 0:
         return int(max(1, available + 1 + n_jobs))
     return int(min(n_jobs, available))

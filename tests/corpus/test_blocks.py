@@ -216,9 +216,7 @@ def test_a_block_without_documents_and_a_single_file(tmp_path, suffix):
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
 def test_npz_blocks_of_scipy(tmp_path, layout, compressed):
-    sp.save_npz(
-        tmp_path / "a.npz", sp.csr_matrix(DENSE.astype(float)).asformat(layout), compressed=compressed
-    )
+    sp.save_npz(tmp_path / "a.npz", sp.csr_matrix(DENSE.astype(float)).asformat(layout), compressed=compressed)
     assert_same(as_blocks(str(tmp_path)), DENSE)
 
 

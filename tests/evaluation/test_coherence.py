@@ -81,9 +81,7 @@ def test_umass_equals_definition(case, top_n):
 def test_words_of_every_document(case):
     components, X = case
     X = X[X.sum(axis=1) > 0]
-    np.testing.assert_allclose(
-        npmi_coherence(components, X, top_n=14), reference_npmi(components, X, 14), rtol=1e-12
-    )
+    np.testing.assert_allclose(npmi_coherence(components, X, top_n=14), reference_npmi(components, X, 14), rtol=1e-12)
 
 
 def test_npmi_extremes():

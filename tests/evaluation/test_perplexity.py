@@ -100,9 +100,7 @@ def test_split_leaves_its_argument_alone():
 def test_equals_pure_python(case, iterations):
     components, X = case
     expected = reference_perplexity(components, X, [1 / 4] * 4, iterations)
-    assert document_completion_perplexity(components, X, iterations=iterations) == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert document_completion_perplexity(components, X, iterations=iterations) == pytest.approx(expected, rel=1e-12)
 
 
 def test_equals_pure_python_with_a_prior_per_topic(case):

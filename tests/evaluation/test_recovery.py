@@ -25,9 +25,7 @@ def pair():
 def test_matching_is_the_best_of_all(pair):
     estimate, truth = pair
     cost = ((unit(truth)[:, None] - unit(estimate)[None]) ** 2).sum(axis=2)
-    best = min(
-        itertools.permutations(range(5)), key=lambda order: sum(cost[j, i] for j, i in enumerate(order))
-    )
+    best = min(itertools.permutations(range(5)), key=lambda order: sum(cost[j, i] for j, i in enumerate(order)))
     np.testing.assert_array_equal(match_topics(estimate, truth), best)
     expected_l2 = math.sqrt(sum(cost[j, i] for j, i in enumerate(best)) / 5)
     assert topic_error_l2(estimate, truth) == pytest.approx(expected_l2, rel=1e-12)
@@ -54,9 +52,7 @@ def test_errors_do_not_depend_on_the_order(pair):
 
 def test_l2_does_not_depend_on_the_scale(pair):
     estimate, truth = pair
-    assert topic_error_l2(7 * estimate, 0.1 * truth) == pytest.approx(
-        topic_error_l2(estimate, truth), rel=1e-12
-    )
+    assert topic_error_l2(7 * estimate, 0.1 * truth) == pytest.approx(topic_error_l2(estimate, truth), rel=1e-12)
 
 
 def test_disjoint_topics_are_the_worst():

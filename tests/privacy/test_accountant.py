@@ -33,9 +33,7 @@ def gaussian(sensitivity: float = 1.0, sigma: float = 4.0, name: str = "release"
 
 
 def laplace(epsilon: float, coordinates: int = 1) -> LaplaceEvent:
-    return LaplaceEvent(
-        name="laplace", sensitivity=epsilon, scale=1.0, coordinates=coordinates, proof="page.md"
-    )
+    return LaplaceEvent(name="laplace", sensitivity=epsilon, scale=1.0, coordinates=coordinates, proof="page.md")
 
 
 def opendp_epsilon(run: tuple[tuple[float, float], ...], delta: float) -> float:
@@ -137,9 +135,7 @@ def test_events_survive_json() -> None:
         gaussian(),
         laplace(0.3, 4),
         DiscreteGaussianEvent(name="d", sensitivity=1.0, sigma=4.0, coordinates=9, proof="page.md"),
-        ThresholdEvent(
-            name="v", sensitivity=1.0, sigma=4.0, coordinates=9, proof="p.md", threshold_delta=1e-8
-        ),
+        ThresholdEvent(name="v", sensitivity=1.0, sigma=4.0, coordinates=9, proof="p.md", threshold_delta=1e-8),
     ]
     for event in events:
         assert Event.from_dict(json.loads(json.dumps(event.to_dict()))) == event

@@ -45,9 +45,7 @@ def aggregate(kind: str, shape: tuple[int, ...]) -> np.ndarray:
     entries = np.random.default_rng(0).integers(-(10**6), 10**6, shape)
     axes = range(len(shape)) if kind.startswith("symmetric") else ()
     orders = list(itertools.permutations(axes)) if kind.startswith("symmetric") else []
-    return np.asarray(
-        sum(entries.transpose(order) for order in orders) if orders else entries, dtype=np.int64
-    )
+    return np.asarray(sum(entries.transpose(order) for order in orders) if orders else entries, dtype=np.int64)
 
 
 def query_for(run: PrivateRun, kind: str, share: float = 1.0, sensitivity: float = 1.4) -> Query:
@@ -137,9 +135,7 @@ def test_exact_sampler_has_the_recorded_noise(kind: str) -> None:
 def test_exact_sampler_is_the_discrete_gaussian() -> None:
     """Goodness of fit on a coarse lattice, where it differs from the rounded Gaussian; false alarms 1e-6."""
     run = PrivateRun(BUDGET, sampler="exact")
-    query = Query(
-        "coarse", "vector", 1.0, run.sigma(Query("q", "vector", 1.0, 1.0, "page.md"), 1.0), "page.md"
-    )
+    query = Query("coarse", "vector", 1.0, run.sigma(Query("q", "vector", 1.0, 1.0, "page.md"), 1.0), "page.md")
     sample = np.rint(run.release(query, np.zeros(20_000, dtype=np.int64), 1.0).value / query.step).astype(int)
     cells = np.arange(-3, 4)
     weights = np.exp(-0.5 * np.arange(-30, 31) ** 2)
@@ -351,9 +347,7 @@ ASYMMETRIC = np.arange(27).reshape(3, 3, 3)
         ("symmetric_tensor", ASYMMETRIC + ASYMMETRIC.transpose(1, 0, 2)),
     ],
 )
-def test_bad_aggregates_are_refused_uncharged_and_unquoted(
-    kind: str, bad: np.ndarray, drawn: list[int]
-) -> None:
+def test_bad_aggregates_are_refused_uncharged_and_unquoted(kind: str, bad: np.ndarray, drawn: list[int]) -> None:
     run = PrivateRun(BUDGET)
     with pytest.raises(InputError) as caught:
         run.release(query_for(run, kind), bad, 0.5)

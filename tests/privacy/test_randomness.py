@@ -32,9 +32,7 @@ def test_inverse_distribution_function_is_as_accurate_as_certified() -> None:
     values = ndtri(uniform)
     with mpmath.workdps(40):
         worst = max(
-            abs(
-                (mpmath.ncdf(mpmath.mpf(float(z))) - mpmath.mpf(float(u))) / mpmath.npdf(mpmath.mpf(float(z)))
-            )
+            abs((mpmath.ncdf(mpmath.mpf(float(z))) - mpmath.mpf(float(u))) / mpmath.npdf(mpmath.mpf(float(z))))
             for u, z in zip(uniform, values, strict=True)
         )
     assert worst < CERTIFIED_ERROR / 5

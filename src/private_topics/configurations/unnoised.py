@@ -106,9 +106,7 @@ def _check_size(size: CorpusSize, first: np.ndarray, n_topics: int) -> None:
             f"fit needs at least n_components={n_topics} documents of three or more words; the corpus has fewer."
         )
     if np.count_nonzero(first) < n_topics:
-        raise InputError(
-            f"fit needs at least n_components={n_topics} words that occur in the corpus; it has fewer."
-        )
+        raise InputError(f"fit needs at least n_components={n_topics} words that occur in the corpus; it has fewer.")
 
 
 def _spectral_start(
@@ -129,9 +127,7 @@ def _spectral_start(
         weights = DocumentWeights.of_lengths(document_lengths(block))
         sums.add(select_words(block, None, blocks.n_words), frame, weights)
     inside = frame.T @ first
-    tensor = lda_third_moment(
-        sums.third(frame) / size.usable, sums.second(frame) / size.usable, inside, alpha0
-    )
+    tensor = lda_third_moment(sums.third(frame) / size.usable, sums.second(frame) / size.usable, inside, alpha0)
     pairs = decompose(tensor, random_state=random_state)
     # Columns M2 W v_i are proportional to the topics on all words, those outside the frame included.
     cross = sums.second_all_words(frame) / size.usable - alpha0 / (alpha0 + 1.0) * np.outer(first, inside)
@@ -174,9 +170,7 @@ def _refine(
     return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram, model.eigenvalues)
 
 
-def _update(
-    expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: int, weight: float, seed: int
-) -> None:
+def _update(expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: int, weight: float, seed: int) -> None:
     """Move the running statistic towards that of one batch, scaled to the corpus."""
     tokens = float(batch.data.sum(dtype=np.int64))
     if tokens == 0.0:

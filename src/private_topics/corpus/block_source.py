@@ -95,9 +95,7 @@ def evenly_spaced_rows(counts: sp.csr_array, n_documents: int) -> sp.csr_array:
     return stack_rows([take_rows(counts, int(start), int(start) + run) for start in starts])
 
 
-def sample_of_parts(
-    n_parts: int, read_part: Callable[[int], sp.csr_array], n_documents: int
-) -> sp.csr_array | None:
+def sample_of_parts(n_parts: int, read_part: Callable[[int], sp.csr_array], n_documents: int) -> sp.csr_array | None:
     """Rows of up to `SAMPLED_PARTS` evenly spaced parts, one at a time; `None` if all are empty."""
     n_read = max(1, min(SAMPLED_PARTS, n_parts, n_documents))
     per_part = max(1, -(-n_documents // n_read))

@@ -74,9 +74,7 @@ class IterableBlocks(CountBlocks):
         self.caller = caller
         first = next(iterator, None)
         if first is None:
-            raise InputError(
-                f"Found a corpus with 0 sample(s): the iterable passed to {caller} gave no block."
-            )
+            raise InputError(f"Found a corpus with 0 sample(s): the iterable passed to {caller} gave no block.")
         self.n_words = validate_counts(first, caller=caller, allow_empty=True).shape[1]
 
     def _validated(self, block: Any) -> sp.csr_array:

@@ -112,8 +112,7 @@ def _is_sparse_frame(X: Any) -> bool:
         return False
     dtypes = list(X.dtypes)
     return bool(dtypes) and all(
-        hasattr(dtype, "subtype") and hasattr(dtype, "fill_value") and not dtype.fill_value
-        for dtype in dtypes
+        hasattr(dtype, "subtype") and hasattr(dtype, "fill_value") and not dtype.fill_value for dtype in dtypes
     )
 
 
@@ -125,9 +124,7 @@ def _objects_as_numbers(values: np.ndarray, caller: str) -> np.ndarray:
             f"{caller} needs counts: each argument must be a string or a number that reads as an integer."
         ) from None
     except ValueError:
-        raise InputError(
-            f"{caller} needs counts: an object of the array could not be read as a number."
-        ) from None
+        raise InputError(f"{caller} needs counts: an object of the array could not be read as a number.") from None
 
 
 def _not_two_dimensional(ndim: int, caller: str) -> InputError:
@@ -197,9 +194,7 @@ def _check_kind(dtype: np.dtype, caller: str) -> None:
     if dtype.kind == "c":
         raise InputError(f"Complex data not supported: {caller} needs non-negative integer counts.")
     if dtype.kind not in "biuf":
-        raise InputError(
-            f"{caller} needs non-negative integer counts; the array holds another kind of value."
-        )
+        raise InputError(f"{caller} needs non-negative integer counts; the array holds another kind of value.")
 
 
 def _checked_values(data: np.ndarray, caller: str) -> np.ndarray:

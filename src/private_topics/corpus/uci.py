@@ -112,9 +112,7 @@ class UCIBlocks(CountBlocks):
         words, counts = np.empty(n_lines, dtype=np.int32), np.empty(n_lines, dtype=np.int32)
         buffer = np.frombuffer(text, dtype=np.uint8)
         n_documents, n_words, _ = self._announced
-        status, n_entries = _parse_lines(
-            buffer, n_documents, n_words, last_document, documents, words, counts
-        )
+        status, n_entries = _parse_lines(buffer, n_documents, n_words, last_document, documents, words, counts)
         if status != OK:
             raise self._problem(PROBLEMS[status])
         return documents[:n_entries], words[:n_entries], counts[:n_entries]
@@ -140,15 +138,11 @@ class UCIBlocks(CountBlocks):
         for _ in range(3):
             line = self._read(file, line=True)
             if not re.fullmatch(rb"[ \t]*[0-9]{1,18}[ \t\r]*\n?", line):
-                raise self._problem(
-                    "its first three lines must be the numbers of documents, words and entries"
-                )
+                raise self._problem("its first three lines must be the numbers of documents, words and entries")
             numbers.append(int(line))
         n_documents, n_words, n_entries = numbers
         if n_documents < 1 or not 1 <= n_words <= LARGEST_COUNT:
-            raise self._problem(
-                "its header must announce at least 1 document and 1 word (at most 2**31 - 1 words)"
-            )
+            raise self._problem("its header must announce at least 1 document and 1 word (at most 2**31 - 1 words)")
         return n_documents, n_words, n_entries
 
     def _problem(self, what: str) -> InputError:

@@ -52,7 +52,5 @@ def check_integer(value: Any, *, caller: str, name: str, low: int, high: int | N
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
     if not is_integer or value < low or (high is not None and value > high):
         bounds = f"of at least {low}" if high is None else f"between {low} and {high}"
-        raise InputError(
-            f"The {name!r} parameter of {caller} must be an integer {bounds}. Got {value!r} instead."
-        )
+        raise InputError(f"The {name!r} parameter of {caller} must be an integer {bounds}. Got {value!r} instead.")
     return int(value)

@@ -155,9 +155,7 @@ def _check_prior(doc_topic_prior: Any, n_topics: int, caller: str) -> np.ndarray
 
 def _check_tokens(held_out: sp.csr_array, caller: str) -> None:
     if held_out.nnz == 0:
-        raise InputError(
-            f"{caller} needs at least one document of two or more tokens; there is none to score."
-        )
+        raise InputError(f"{caller} needs at least one document of two or more tokens; there is none to score.")
 
 
 def _perplexity(log_likelihood: float, held_out: sp.csr_array) -> float:

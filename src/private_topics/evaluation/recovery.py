@@ -77,7 +77,5 @@ def _check_pair(
     found = check_topics(estimate, caller=caller, name="estimate", probabilities=probabilities)
     wanted = check_topics(truth, caller=caller, name="truth", probabilities=probabilities)
     if found.shape[1] != wanted.shape[1]:
-        raise InputError(
-            f"The 'estimate' and 'truth' parameters of {caller} must have the same number of words."
-        )
+        raise InputError(f"The 'estimate' and 'truth' parameters of {caller} must have the same number of words.")
     return found, wanted

@@ -54,7 +54,7 @@ def topic_statistic(block: WordBlock, word_topics: np.ndarray, pull: np.ndarray)
 def exp_digamma(x):  # type: ignore[no-untyped-def]
     """`exp(digamma(x))` to a relative 2e-6 for x > 0: five steps of the recurrence, then the asymptotic series."""
     x1, x2, x3, x4 = x + 1.0, x + 2.0, x + 3.0, x + 4.0
-    x01, x12, x23, x34 = x * x1, x1 * x2, x2 * x3, x3 * x4
+    x01, x23, x34 = x * x1, x2 * x3, x3 * x4
     product = x01 * x23 * x4
     reciprocals = (x1 * x2 * x34 + x * x2 * x34 + x01 * x34 + x01 * x2 * x4 + x01 * x23) / product
     z = 1.0 / (x + 5.0)

@@ -53,9 +53,7 @@ class FrameSums:
         order = interleaved(block.n_words)
         both = np.hstack((projected * weights.second[:, None], projected * weights.third[:, None]))
         joint = np.zeros((block.n_words, both.shape[1]))
-        add_transposed_times(
-            order, block.word_start, block.by_word, block.document_of, block.counts, both, joint
-        )
+        add_transposed_times(order, block.word_start, block.by_word, block.document_of, block.counts, both, joint)
         self.cross_second += joint[:, : self.rank]
         self.cross_third += joint[:, self.rank :]
         add_weighted_counts(block.indptr, block.words, block.counts, weights.second, self.mass_second)

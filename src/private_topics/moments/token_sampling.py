@@ -50,9 +50,7 @@ def _sampled_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, 
         np.uint64(seed), assignments,
     )  # fmt: skip
     out = np.zeros(word_topics.shape)
-    _count_assignments(
-        interleaved(block.n_words), block.word_start, block.by_word, token_start, assignments, out
-    )
+    _count_assignments(interleaved(block.n_words), block.word_start, block.by_word, token_start, assignments, out)
     return out
 
 

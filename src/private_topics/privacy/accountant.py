@@ -86,9 +86,7 @@ class Accountant:
     def delta(self, epsilon: float) -> float:
         """A delta such that everything recorded is (epsilon, delta)-differentially private."""
         if not math.isfinite(epsilon) or epsilon < 0:
-            raise PrivacyError(
-                f"The 'epsilon' parameter must be finite and at least 0. Got {epsilon!r} instead."
-            )
+            raise PrivacyError(f"The 'epsilon' parameter must be finite and at least 0. Got {epsilon!r} instead.")
         log_kept = math.fsum(
             math.log1p(-event.threshold_delta) for event in self._events if isinstance(event, ThresholdEvent)
         )
@@ -112,9 +110,7 @@ class Accountant:
         bounds = [zcdp_delta(rho, epsilon)]
         if laplace and epsilon >= pure:  # pure composition: the rest has epsilon - pure to itself
             rest = epsilon - pure
-            bounds.append(
-                zcdp_delta(0.5 * self.mu**2, rest) if method == "zcdp" else gdp_delta(self.mu, rest)
-            )
+            bounds.append(zcdp_delta(0.5 * self.mu**2, rest) if method == "zcdp" else gdp_delta(self.mu, rest))
         if method == "pld":
             noises = tuple((event.epsilon, event.coordinates) for event in laplace)
             bounds.append(_mixture(self.mu, noises).get_delta_for_epsilon(epsilon))
@@ -137,9 +133,7 @@ class Accountant:
             for event in self._events
         ]
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-        )
+        lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
         return "\n".join(line.rstrip() for line in lines)
 
 

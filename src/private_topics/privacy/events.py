@@ -30,19 +30,13 @@ class Event:
         if not self.name or not isinstance(self.name, str):
             raise PrivacyError("The 'name' of a privacy event must be a non-empty str.")
         self._require_positive("sensitivity")
-        if (
-            isinstance(self.coordinates, bool)
-            or not isinstance(self.coordinates, int)
-            or self.coordinates < 1
-        ):
+        if isinstance(self.coordinates, bool) or not isinstance(self.coordinates, int) or self.coordinates < 1:
             raise PrivacyError(f"The 'coordinates' of event {self.name!r} must be an int of at least 1.")
 
     def _require_positive(self, field: str) -> None:
         value = getattr(self, field)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise PrivacyError(
-                f"The {field!r} of event {self.name!r} must be a float. Got {value!r} instead."
-            )
+            raise PrivacyError(f"The {field!r} of event {self.name!r} must be a float. Got {value!r} instead.")
         if not (math.isfinite(value) and value > 0):
             raise PrivacyError(
                 f"The {field!r} of event {self.name!r} must be finite and positive. Got {value!r} instead."

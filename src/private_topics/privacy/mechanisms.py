@@ -67,9 +67,7 @@ class Query:
         for name in ("sensitivity", "step"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-                raise PrivacyError(
-                    f"The {name!r} of query {self.name!r} must be a float. Got {value!r} instead."
-                )
+                raise PrivacyError(f"The {name!r} of query {self.name!r} must be a float. Got {value!r} instead.")
             if not (math.isfinite(value) and value > 0):
                 raise PrivacyError(
                     f"The {name!r} of query {self.name!r} must be finite and positive. Got {value!r} instead."
@@ -134,9 +132,7 @@ class PrivateRun:
                 f"The 'sampler' parameter of PrivateRun must be 'fast' or 'exact'. Got {sampler!r} instead."
             )
         if sampler == "exact" and noise_seed is not None:
-            raise PrivacyError(
-                "The exact sampler takes no 'noise_seed'. Use sampler='fast' for reproducible tests."
-            )
+            raise PrivacyError("The exact sampler takes no 'noise_seed'. Use sampler='fast' for reproducible tests.")
         self.budget = budget
         self.sampler = sampler
         self._stream = NoiseStream() if noise_seed is None else NoiseStream.seeded(noise_seed)
@@ -165,9 +161,7 @@ class PrivateRun:
         """The noise with which the query spends the fraction ``share`` of the budget (of mu^2, or of rho)."""
         return sigma_for(share, query.sensitivity, self.mu_total)
 
-    def release(
-        self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False
-    ) -> Released:
+    def release(self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False) -> Released:
         """The aggregate (int64, in lattice steps) plus noise, in real units, charged ``share`` of the budget.
 
         Order: check everything, reserve, record, draw. With ``consume`` the aggregate's buffer is
@@ -190,9 +184,7 @@ class PrivateRun:
     def _event(self, query: Query, share: float, integers: Integers) -> GaussianEvent:
         sigma = self.sigma(query, share)
         if sigma / query.step > LARGEST_RATIO / 2:
-            raise PrivacyError(
-                f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for."
-            )
+            raise PrivacyError(f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for.")
         kind = GaussianEvent if self.sampler == "fast" else DiscreteGaussianEvent
         return kind(
             name=query.name,
@@ -231,9 +223,7 @@ def _checked(query: Query, aggregate: npt.ArrayLike, consume: bool) -> Integers:
     if consume and not (integers.flags.writeable and integers.flags.c_contiguous):
         raise InputError("With consume=True the aggregate must be writable and C-contiguous.")
     if int(integers.max()) > LARGEST_INTEGER or int(integers.min()) < -LARGEST_INTEGER:
-        raise InputError(
-            f"The aggregate of query {query.name!r} leaves the lattice. Check its public bounds."
-        )
+        raise InputError(f"The aggregate of query {query.name!r} leaves the lattice. Check its public bounds.")
     if query.kind == "symmetric_matrix" and not is_symmetric_matrix(integers):
         raise InputError(f"The aggregate of query {query.name!r} must be a square symmetric matrix.")
     if query.kind == "symmetric_tensor" and not is_symmetric_tensor(integers):
@@ -248,9 +238,7 @@ def _coordinates(kind: str, shape: tuple[int, ...]) -> int:
     return math.comb(shape[0] + 2, 3) if kind == "symmetric_tensor" else math.prod(shape)
 
 
-def _noisy(
-    query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool
-) -> npt.NDArray[np.float64]:
+def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> npt.NDArray[np.float64]:
     """The aggregate plus integer noise, in real units; in chunks, without a full-size temporary."""
     total = integers if consume else np.array(integers, order="C")
     ratio = sigma / query.step * (1 + 2.0**-50)

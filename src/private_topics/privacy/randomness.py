@@ -55,9 +55,7 @@ class NoiseStream:
     def seeded(cls, seed: int) -> NoiseStream:
         """A reproducible stream, for tests only."""
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-            raise PrivacyError(
-                f"The 'seed' of NoiseStream.seeded must be an int. Got {type(seed).__name__} instead."
-            )
+            raise PrivacyError(f"The 'seed' of NoiseStream.seeded must be an int. Got {type(seed).__name__} instead.")
         stream = cls.__new__(cls)
         stream._secure = False
         stream._set_keys(_hashed(f"noise {int(seed)}"), _hashed(f"doubt {int(seed)}"))

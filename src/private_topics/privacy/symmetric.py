@@ -26,8 +26,7 @@ def is_symmetric_matrix(matrix: Integers) -> bool:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         return False
     return all(
-        np.array_equal(matrix[rows, columns], matrix[columns, rows].T)
-        for rows, columns in _tiles(len(matrix))
+        np.array_equal(matrix[rows, columns], matrix[columns, rows].T) for rows, columns in _tiles(len(matrix))
     )
 
 
@@ -35,9 +34,7 @@ def is_symmetric_tensor(tensor: Integers) -> bool:
     """k x k x k, and unchanged by two transpositions, which generate all permutations of the indices."""
     if tensor.ndim != 3 or len(set(tensor.shape)) != 1:
         return False
-    return np.array_equal(tensor, tensor.transpose(1, 0, 2)) and np.array_equal(
-        tensor, tensor.transpose(0, 2, 1)
-    )
+    return np.array_equal(tensor, tensor.transpose(1, 0, 2)) and np.array_equal(tensor, tensor.transpose(0, 2, 1))
 
 
 def add_symmetric_matrix_noise(matrix: Integers, ratio: float, draw: Draw) -> None:
@@ -64,9 +61,7 @@ def add_symmetric_matrix_noise(matrix: Integers, ratio: float, draw: Draw) -> No
 def add_symmetric_tensor_noise(tensor: Integers, ratio: float, draw: Draw) -> None:
     """Add symmetric noise in place: ``ratio`` over the root of the number of permutations of the index."""
     size = len(tensor)
-    first, second, third = (
-        index.astype(np.intp) for index in np.unravel_index(np.arange(size**3), tensor.shape)
-    )
+    first, second, third = (index.astype(np.intp) for index in np.unravel_index(np.arange(size**3), tensor.shape))
     for distinct, permutations in ((1, 1), (2, 3), (3, 6)):
         ordered = (first <= second) & (second <= third)
         ordered &= 1 + (first < second).astype(int) + (second < third) == distinct

@@ -59,8 +59,9 @@ def _apply(tensor: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 def _iterate(tensor: np.ndarray, vectors: np.ndarray, max_iterations: int, tolerance: float) -> EigenPairs:
     image = _apply(tensor, vectors)
-    step = 0
-    for step in range(1, max_iterations + 1):
+    iterations = 0
+    while iterations < max_iterations:
+        iterations += 1
         order = np.argsort(-np.abs(np.einsum("aj,aj->j", vectors, image)), kind="stable")
         moved, triangle = np.linalg.qr(image[:, order])
         moved *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
@@ -72,4 +73,4 @@ def _iterate(tensor: np.ndarray, vectors: np.ndarray, max_iterations: int, toler
     values = np.einsum("aj,aj->j", vectors, image)
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
-    return EigenPairs(np.abs(values[order]), vectors[:, order], step)
+    return EigenPairs(np.abs(values[order]), vectors[:, order], iterations)

@@ -25,9 +25,7 @@ def lda_third_moment(third: np.ndarray, second: np.ndarray, first: np.ndarray, a
     placed = mixed + mixed.transpose(0, 2, 1) + mixed.transpose(2, 1, 0)
     cube = first[:, None, None] * first[None, :, None] * first[None, None, :]
     result: np.ndarray = (
-        third
-        - (alpha0 / (alpha0 + 2.0)) * placed
-        + (2.0 * alpha0**2 / ((alpha0 + 1.0) * (alpha0 + 2.0))) * cube
+        third - (alpha0 / (alpha0 + 2.0)) * placed + (2.0 * alpha0**2 / ((alpha0 + 1.0) * (alpha0 + 2.0))) * cube
     )
     return result
 
