@@ -3,7 +3,7 @@
 from private_topics._version import __version__
 from private_topics.corpus.synthetic import make_lda_corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError, PrivacyWarning
-from private_topics.estimators import SpectralLDA
+from private_topics.estimators import SpectralLDA, load
 
 __all__ = [
     "InputError",
@@ -12,5 +12,6 @@ __all__ = [
     "PrivacyWarning",
     "SpectralLDA",
     "__version__",
+    "load",
     "make_lda_corpus",
 ]

@@ -106,6 +106,10 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         header, arrays = read_model(path)
         if header.get("class") != cls.__name__:
             raise ModelFileError(f"{path} holds another kind of model than {cls.__name__}; use private_topics.load.")
+        return cls._from_parts(header, arrays, path)
+
+    @classmethod
+    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> Self:
         parameters = header.get("parameters")
         if not isinstance(parameters, dict) or not set(parameters) <= set(cls._get_param_names()):
             raise ModelFileError(f"{path} holds parameters that {cls.__name__} does not have.")
@@ -117,7 +121,7 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
             setattr(model, name, array)
         model.n_features_in_ = arrays["components_"].shape[1]
         if "feature_names" in header:
-            model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+            model.feature_names_in_ = _checked_names(header["feature_names"], model.n_features_in_, path)
         model._restore(header)
         return model
 
@@ -230,6 +234,19 @@ class SpectralLDA(_TopicEstimator):
         return self
 
 
+MODEL_CLASSES: dict[str, type[_TopicEstimator]] = {"SpectralLDA": SpectralLDA}
+"""What `load` may make of a file: class names as `save` writes them."""
+
+
+def load(path: str | os.PathLike[str]) -> _TopicEstimator:
+    """Read a model written by `save`, whichever estimator wrote it."""
+    header, arrays = read_model(path)
+    name = header.get("class")
+    if not isinstance(name, str) or name not in MODEL_CLASSES:
+        raise ModelFileError(f"{path} holds a kind of model that this release does not know.")
+    return MODEL_CLASSES[name]._from_parts(header, arrays, path)
+
+
 def check_parameters(estimator: Any) -> None:
     """Validate the parameters that all estimators share."""
     name = type(estimator).__name__
@@ -271,3 +288,9 @@ def _check_arrays(arrays: dict[str, np.ndarray], path: Any) -> None:
     )
     if not sound:
         raise ModelFileError(f"{path} does not hold a topic model: its arrays have impossible values.")
+
+
+def _checked_names(names: Any, n_words: int, path: Any) -> np.ndarray:
+    if not isinstance(names, list) or len(names) != n_words or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"{path} does not hold one name for each of its words.")
+    return np.asarray(names, dtype=object)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,7 +24,7 @@ FORMAT = "private-topics model"
 VERSION = 1
 HEADER = "header.json"
 LARGEST_HEADER = 64 * 2**20
-LARGEST_ARRAY = 2**36
+PLAIN_KINDS = "biuf"
 
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -47,18 +48,16 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and arrays of a model file, after every check."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = _read_header(archive)
-            arrays = {name: _read_array(archive, name) for name in header["arrays"]}
-    except FileNotFoundError:
-        raise
-    except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError, NotImplementedError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{path} is not a model file, or is truncated or corrupt.") from None
-    if header.get("sha256") != model_digest(header, arrays):
+    """The header and arrays of a model file, after every check. A file that cannot be opened is an `OSError`."""
+    with open(path, "rb") as file:
+        try:
+            header, arrays = _read(file)
+            genuine = header.get("sha256") == model_digest(header, arrays)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}") from None
+        except Exception:  # zip, JSON and numpy's reader raise a dozen types; none of them means anything else
+            raise ModelFileError(f"{path} is not a model file, or is truncated or corrupt.") from None
+    if not genuine:
         raise ModelFileError(f"{path} was altered after it was written: its digest does not match its contents.")
     return header, arrays
 
@@ -74,28 +73,46 @@ def model_digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
+def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    present = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as archive:
+        header = _read_header(archive)
+        names = header["arrays"]
+        if {info.filename for info in archive.infolist()} != {HEADER, *(f"{name}.npy" for name in names)}:
+            raise ModelFileError("the file holds other parts than its header lists.")
+        return header, {name: _read_array(archive, name, present) for name in names}
+
+
 def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
     if archive.getinfo(HEADER).file_size > LARGEST_HEADER:
-        raise ModelFileError("The model file's header is too large to be genuine.")
+        raise ModelFileError("the header is too large to be genuine.")
     header = json.loads(archive.read(HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError("This file was not written by private-topics.")
+        raise ModelFileError("this file was not written by private-topics.")
     if header.get("version") != VERSION:
         raise ModelFileError(
-            f"This model file has format version {header.get('version')!r}; this release reads version {VERSION}. "
+            f"this model file has format version {header.get('version')!r}; this release reads version {VERSION}. "
             "Load it with the release that wrote it, or fit again."
         )
     names = header.get("arrays")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelFileError("The model file's list of arrays is damaged.")
+        raise ModelFileError("the list of arrays is damaged.")
     return header
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def _read_array(archive: zipfile.ZipFile, name: str, present: int) -> np.ndarray:
+    """One array; its declared sizes are held against the bytes that are there before anything is allocated."""
     info = archive.getinfo(f"{name}.npy")
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size > LARGEST_ARRAY:
-        raise ModelFileError("The model file holds an array of an impossible size.")
-    array: np.ndarray = np.load(io.BytesIO(archive.read(info)), allow_pickle=False)
+    if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.file_size > present:
+        raise ModelFileError("an array has an impossible size.")
+    content = io.BytesIO(archive.read(info))
+    if np.lib.format.read_magic(content) != (1, 0):
+        raise ModelFileError("an array is stored in another format.")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(content)
+    if dtype.kind not in PLAIN_KINDS or math.prod(shape) * dtype.itemsize != info.file_size - content.tell():
+        raise ModelFileError("an array has an impossible type or size.")
+    content.seek(0)
+    array: np.ndarray = np.load(content, allow_pickle=False)
     return array
 
 

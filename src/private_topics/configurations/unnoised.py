@@ -8,13 +8,14 @@ learning with sampled topic assignments, from that start.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.corpus.blocks import CountBlocks, MatrixBlocks
-from private_topics.corpus.counts import document_lengths
+from private_topics.corpus.blocks import CountBlocks, FolderBlocks, MatrixBlocks, UCIBlocks
+from private_topics.corpus.counts import document_lengths, take_rows
 from private_topics.errors import InputError
 from private_topics.moments.features import SHORTEST, DocumentWeights
 from private_topics.moments.layout import select_words, take_documents
@@ -31,6 +32,8 @@ SAMPLE_DOCUMENTS = 50_000
 FLOOR_OF_UNIGRAM = 0.001
 SMALLEST_BATCH, USUAL_BATCH, LARGEST_BATCH = 32, 512, 16_384
 FEWEST_BATCHES = 40
+TILE_DOCUMENTS = 16_384
+"""Documents whose counts the kernels of the moments visit at a time: about what the processor's cache holds."""
 
 Progress = Callable[[str], None]
 
@@ -85,7 +88,7 @@ def _first_pass(blocks: CountBlocks, words: np.ndarray) -> tuple[CorpusSize, np.
     first = np.zeros(blocks.n_words)
     second = np.zeros((len(words), len(words)))
     documents = usable = tokens = 0
-    for block in blocks:
+    for block in _tiles(blocks):
         lengths = document_lengths(block)
         weights = DocumentWeights.of_lengths(lengths)
         add_first_moment(block, weights.first, first)
@@ -123,7 +126,7 @@ def _spectral_start(
     frame = np.zeros((blocks.n_words, n_topics))
     frame[words] = whitening.frame
     sums = FrameSums(blocks.n_words, n_topics)
-    for block in blocks:
+    for block in _tiles(blocks):
         weights = DocumentWeights.of_lengths(document_lengths(block))
         sums.add(select_words(block, None, blocks.n_words), frame, weights)
     inside = frame.T @ first
@@ -191,11 +194,31 @@ def batch_size(n_documents: int, n_words: int) -> int:
 
 def _batches(blocks: CountBlocks, batch_documents: int) -> Iterator[sp.csr_array]:
     """Batches of equal size that stride over each block, so that a sorted corpus does not come in sorted."""
-    whole = [blocks.counts] if isinstance(blocks, MatrixBlocks) else blocks
+    whole = [blocks.counts] if isinstance(blocks, MatrixBlocks) else _read_ahead(blocks)
     for block in whole:
         parts = max(1, round(block.shape[0] / batch_documents))
         for part in range(parts):
             yield take_documents(block, part, parts)
+
+
+def _tiles(blocks: CountBlocks) -> Iterator[sp.csr_array]:
+    """Runs of documents, as views of the blocks."""
+    for block in _read_ahead(blocks):
+        for start in range(0, block.shape[0], TILE_DOCUMENTS):
+            yield take_rows(block, start, start + TILE_DOCUMENTS)
+
+
+def _read_ahead(blocks: CountBlocks) -> Iterator[sp.csr_array]:
+    """One pass; a block of a file is read while the kernels work on the one before; a user's iterable is not."""
+    if not isinstance(blocks, FolderBlocks | UCIBlocks):
+        yield from blocks
+        return
+    iterator = iter(blocks)
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, iterator, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, iterator, None)
+            yield block
 
 
 def _ranks(words: np.ndarray, n_words: int) -> np.ndarray | None:

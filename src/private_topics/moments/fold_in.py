@@ -58,7 +58,7 @@ def exp_digamma(x):  # type: ignore[no-untyped-def]
     product = x01 * x23 * x4
     reciprocals = (x1 * x2 * x34 + x * x2 * x34 + x01 * x34 + x01 * x2 * x4 + x01 * x23) / product
     z = 1.0 / (x + 5.0)
-    series = x + 4.5 + z * (1.0 / 24.0 + z * (1.0 / 48.0 - z * (23.0 / 5760.0)))
+    series = x + 4.5 + z * (1.0 / 24.0 + z * (1.0 / 48.0 + z * (23.0 / 5760.0)))
     return series * np.exp(-reciprocals)
 
 

@@ -4,8 +4,8 @@ With `y = W'c` and rows `w_i` of `W`:
 
     phi3(W,W,W) · l(l-1)(l-2) = y⊗y⊗y - 3·sym( (Σ_i c_i w_i⊗w_i) ⊗ y ) + 2 Σ_i c_i w_i⊗w_i⊗w_i
 
-Summed over documents, the first term is a matrix product over blocks of documents; the others need only
-`Z = C'(weights·Y)` (words × r) and `C'weights` (words).
+Summed over documents, the first term is a sum of cubes of `y`; the others need only `Z = C'(weights·Y)` (words × r)
+and `C'weights` (words). Both are added in place, each cell by one thread and in the order of the documents.
 """
 
 from __future__ import annotations
@@ -13,17 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import njit, prange
 
 from private_topics.moments.features import DocumentWeights
-from private_topics.moments.layout import (
-    WordBlock,
-    add_transposed_times,
-    add_weighted_counts,
-    interleaved,
-    times_matrix,
-)
+from private_topics.moments.layout import WordBlock, interleaved, times_matrix
 
-CUBE_ROWS = 1024
+CUBE_ROWS = 4  # rows of the cube that one thread owns: each such group forms the products of pairs anew
+CUBE_DOCUMENTS = 4  # documents added at once: fewer loads and stores of the cube
 
 
 @dataclass
@@ -50,14 +46,10 @@ class FrameSums:
         """Add a block; `frame` has a row for each word of the block (zero for words outside the frame)."""
         projected = times_matrix(block.indptr, block.words, block.counts, frame)
         add_cube(projected, weights.third, self.cube)
-        order = interleaved(block.n_words)
-        both = np.hstack((projected * weights.second[:, None], projected * weights.third[:, None]))
-        joint = np.zeros((block.n_words, both.shape[1]))
-        add_transposed_times(order, block.word_start, block.by_word, block.document_of, block.counts, both, joint)
-        self.cross_second += joint[:, : self.rank]
-        self.cross_third += joint[:, self.rank :]
-        add_weighted_counts(block.indptr, block.words, block.counts, weights.second, self.mass_second)
-        add_weighted_counts(block.indptr, block.words, block.counts, weights.third, self.mass_third)
+        _add_cross(
+            interleaved(block.n_words), block.word_start, block.by_word, block.document_of, block.counts, projected,
+            weights.second, weights.third, self.cross_second, self.cross_third, self.mass_second, self.mass_third,
+        )  # fmt: skip
 
     def second(self, frame: np.ndarray) -> np.ndarray:
         """`Σ W'phi2 W`."""
@@ -73,21 +65,17 @@ class FrameSums:
     def third(self, frame: np.ndarray) -> np.ndarray:
         """`Σ phi3(W,W,W)`, symmetric."""
         rank = self.rank
-        pairs = frame[:, :, None] * frame[:, None, :]
-        flat = pairs.reshape(len(frame), rank * rank)
-        mixed = (flat.T @ self.cross_third).reshape(rank, rank, rank)
-        triple = (flat.T @ (frame * self.mass_third[:, None])).reshape(rank, rank, rank)
+        rows = np.flatnonzero(frame.any(axis=1))  # the others add nothing, and all words × rank² would not fit
+        inside = frame[rows]
+        flat = (inside[:, :, None] * inside[:, None, :]).reshape(len(rows), rank * rank)
+        mixed = (flat.T @ self.cross_third[rows]).reshape(rank, rank, rank)
+        triple = (flat.T @ (inside * self.mass_third[rows, None])).reshape(rank, rank, rank)
         return unpack_cube(self.cube) - three_placements(mixed) + 2.0 * triple
 
 
 def add_cube(projected: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-    """`out[a, (b<=c)] += Σ_n weights[n] y_a y_b y_c`, as matrix products over runs of documents."""
-    rank = projected.shape[1]
-    first, second = np.triu_indices(rank)
-    for start in range(0, len(projected), CUBE_ROWS):
-        rows = projected[start : start + CUBE_ROWS]
-        pairs = rows[:, first] * rows[:, second]
-        out += (rows * weights[start : start + CUBE_ROWS, None]).T @ pairs
+    """`out[a, (b<=c)] += Σ_n weights[n] y_a y_b y_c`."""
+    _add_cube(projected, weights, out)
 
 
 def unpack_cube(packed: np.ndarray) -> np.ndarray:
@@ -111,3 +99,52 @@ def symmetric_part(tensor: np.ndarray) -> np.ndarray:
     half = tensor + tensor.transpose(0, 2, 1)
     result: np.ndarray = (half + half.transpose(1, 0, 2) + half.transpose(2, 1, 0)) / 6.0
     return result
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_cross(  # type: ignore[no-untyped-def]
+    order, word_start, by_word, document_of, counts, rows, second, third, cross_second, cross_third, mass_second,
+    mass_third,
+):  # fmt: skip
+    """Both `C'(weights·rows)` and both `C'weights` in one walk over each word's documents."""
+    r = rows.shape[1]
+    for o in prange(len(order)):
+        word = order[o]
+        into_second, into_third = cross_second[word], cross_third[word]
+        for q in range(word_start[word], word_start[word + 1]):
+            p = by_word[q]
+            n = document_of[p]
+            by_second, by_third = counts[p] * second[n], counts[p] * third[n]
+            mass_second[word] += by_second
+            mass_third[word] += by_third
+            y = rows[n]
+            for a in range(r):
+                into_second[a] += by_second * y[a]
+                into_third[a] += by_third * y[a]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_cube(projected, weights, out):  # type: ignore[no-untyped-def]
+    n_documents, rank = projected.shape
+    n_pairs = out.shape[1]
+    for group in prange((rank + CUBE_ROWS - 1) // CUBE_ROWS):
+        first_row = group * CUBE_ROWS
+        pairs = np.zeros((CUBE_DOCUMENTS, n_pairs))
+        factor = np.empty((CUBE_ROWS, CUBE_DOCUMENTS))
+        for start in range(0, n_documents, CUBE_DOCUMENTS):
+            factor[:] = 0.0
+            for m in range(min(CUBE_DOCUMENTS, n_documents - start)):
+                y = projected[start + m]
+                products = pairs[m]
+                at = 0
+                for b in range(rank):
+                    for c in range(rank - b):
+                        products[at + c] = y[b] * y[b + c]
+                    at += rank - b
+                for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
+                    factor[a - first_row, m] = weights[start + m] * y[a]
+            for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
+                row = out[a]
+                f = factor[a - first_row]
+                for j in range(n_pairs):
+                    row[j] += (f[0] * pairs[0, j] + f[1] * pairs[1, j]) + (f[2] * pairs[2, j] + f[3] * pairs[3, j])

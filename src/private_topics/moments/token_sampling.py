@@ -43,10 +43,10 @@ def document_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, 
 
 def _sampled_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, seed: int) -> np.ndarray:
     token_start = np.concatenate(([0], np.cumsum(block.counts, dtype=np.int64)))
-    assignments = np.empty((SAMPLES, token_start[-1]), np.int32)
-    cumulative = np.cumsum(word_topics, axis=1)
+    smallest_type = np.int16 if word_topics.shape[1] <= np.iinfo(np.int16).max else np.int32
+    assignments = np.empty((token_start[-1], SAMPLES), smallest_type)
     _sample_documents(
-        block.indptr, block.words, token_start, word_topics, cumulative, prior, WARMTH * prior, BURN_IN,
+        block.indptr, block.words, token_start, word_topics, _row_totals(word_topics), prior, WARMTH * prior, BURN_IN,
         np.uint64(seed), assignments,
     )  # fmt: skip
     out = np.zeros(word_topics.shape)
@@ -88,81 +88,99 @@ def _seed_state(seed, document):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, nogil=True)
+def _row_totals(word_topics):  # type: ignore[no-untyped-def]
+    totals = np.empty(len(word_topics))
+    for word in prange(len(word_topics)):
+        total = 0.0
+        for value in word_topics[word]:
+            total += value
+        totals[word] = total
+    return totals
+
+
+@njit(cache=True, parallel=True, nogil=True)
 def _sample_documents(  # type: ignore[no-untyped-def]
-    indptr, words, token_start, word_topics, cumulative, prior, warm_prior, burn_in, seed, assignments
+    indptr, words, token_start, word_topics, totals, prior, warm_prior, burn_in, seed, assignments
 ):
+    """Sweep over each document; `assignments` (tokens × samples) receives the sweeps after the burn-in.
+
+    Indices are unsigned where the inner loop uses them: numba then leaves out the test for negative ones.
+    """
     k = word_topics.shape[1]
-    samples = assignments.shape[0]
+    samples = assignments.shape[1]
+    one = np.uint64(1)
     for n in prange(len(indptr) - 1):
         first = token_start[indptr[n]]
         length = token_start[indptr[n + 1]] - first
-        topic_of = np.empty(length, np.int32)
-        present = np.empty(k, np.int32)  # the topics with a count, in the first `n_present` places
-        place = np.empty(k, np.int32)
-        count = np.zeros(k)
+        topic_of = np.empty(length, np.uint32)
+        present = np.empty(k, np.uint32)  # the topics with a count, in the first `n_present` places
+        count = np.empty(k)  # of the topic in each place
+        place = np.full(k, k, np.uint32)  # of each topic; k if it has no count
         running = np.empty(k)
-        n_present = 0
+        n_present = np.uint64(0)
         state = _seed_state(seed, n)
         for sweep in range(burn_in + samples):
             warmth = max(0.0, 1.0 - sweep / max(1, burn_in))
             smoothing = prior + (warm_prior - prior) * warmth
-            token = 0
+            token = np.uint64(0)
             for p in range(indptr[n], indptr[n + 1]):
                 topic = word_topics[words[p]]
-                sums = cumulative[words[p]]
-                from_prior = smoothing * sums[k - 1]
+                from_prior = smoothing * totals[words[p]]
                 for _ in range(token_start[p + 1] - token_start[p]):
                     if sweep > 0:
                         old = topic_of[token]
-                        count[old] -= 1.0
-                        if count[old] == 0.0:
-                            n_present -= 1
-                            moved = present[n_present]
-                            present[place[old]] = moved
-                            place[moved] = place[old]
+                        j = np.uint64(place[old])
+                        count[j] -= 1.0
+                        if count[j] == 0.0:
+                            n_present -= one
+                            present[j] = present[n_present]
+                            count[j] = count[n_present]
+                            place[present[j]] = j
+                            place[old] = k
                     total = 0.0
-                    for j in range(n_present):
-                        total += count[present[j]] * topic[present[j]]
-                        running[j] = total
+                    for i in range(n_present):
+                        total += count[i] * topic[present[i]]
+                        running[i] = total
                     state = _next(state)
-                    point = np.float64(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+                    point = np.float64(np.int64(state >> np.uint64(11))) * (1.0 / 9007199254740992.0)
                     point *= total + from_prior
                     if point < total:
-                        j = 0
+                        j = np.uint64(0)
                         while running[j] <= point:
-                            j += 1
+                            j += one
                         new = present[j]
+                        count[j] += 1.0
                     else:
                         point = (point - total) / smoothing
-                        low, high = 0, k - 1
-                        while low < high:
-                            middle = (low + high) // 2
-                            if sums[middle] <= point:
-                                low = middle + 1
-                            else:
-                                high = middle
-                        new = low
-                    if count[new] == 0.0:
-                        present[n_present] = new
-                        place[new] = n_present
-                        n_present += 1
-                    count[new] += 1.0
+                        new = np.uint32(0)
+                        partial = topic[0]
+                        while new < k - 1 and partial <= point:
+                            new += np.uint32(1)
+                            partial += topic[new]
+                        j = np.uint64(place[new])
+                        if j == k:
+                            present[n_present] = new
+                            count[n_present] = 1.0
+                            place[new] = n_present
+                            n_present += one
+                        else:
+                            count[j] += 1.0
                     topic_of[token] = new
-                    token += 1
+                    token += one
             if sweep >= burn_in:
                 for t in range(length):
-                    assignments[sweep - burn_in, first + t] = topic_of[t]
+                    assignments[first + t, sweep - burn_in] = topic_of[t]
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _count_assignments(order, word_start, by_word, token_start, assignments, out):  # type: ignore[no-untyped-def]
-    samples = assignments.shape[0]
+    samples = assignments.shape[1]
     share = 1.0 / samples
     for o in prange(len(order)):
         word = order[o]
         row = out[word]
         for q in range(word_start[word], word_start[word + 1]):
             p = by_word[q]
-            for s in range(samples):
-                for t in range(token_start[p], token_start[p + 1]):
-                    row[assignments[s, t]] += share
+            for t in range(token_start[p], token_start[p + 1]):
+                for s in range(samples):
+                    row[assignments[t, s]] += share

@@ -1,0 +1,87 @@
+"""The corpus as a private fit sees it: blocks, lengths, and each document's share of its privacy unit.
+
+Without groups a document is a unit and its share is one. With groups a unit is a user; the user's feature is the mean
+of the features of the user's documents, so each of `m` documents has share 1/m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.corpus.blocks import CountBlocks
+from private_topics.corpus.counts import document_lengths
+from private_topics.errors import InputError
+
+BINS = 64
+SMALLEST_LOG, LARGEST_LOG = -14.0, 14.0  # natural logarithm of a norm: 8e-7 to 1.2e6
+BIN_UNIT = 2**20
+
+
+@dataclass(frozen=True)
+class Part:
+    """One block with what every pass needs of it."""
+
+    block: sp.csr_array
+    lengths: np.ndarray
+    share: np.ndarray
+
+
+@dataclass(frozen=True)
+class PrivateCorpus:
+    blocks: CountBlocks
+    n_units: int
+    share: np.ndarray | None  # None: one for every document
+
+    @classmethod
+    def of(cls, blocks: CountBlocks, groups: Any = None) -> PrivateCorpus:
+        documents = blocks.n_documents
+        if documents is None:
+            documents = sum(block.shape[0] for block in blocks)
+        if documents == 0:
+            raise InputError("The corpus is empty: fit needs at least one document.")
+        if groups is None:
+            return cls(blocks, documents, None)
+        labels = np.asarray(groups)
+        if labels.shape != (documents,):
+            raise InputError("The 'groups' parameter of fit must have one label for each document.")
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise InputError("The 'groups' parameter of fit must not contain NaN.")
+        _, unit, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        return cls(blocks, len(sizes), 1.0 / sizes[unit])
+
+    @property
+    def n_words(self) -> int:
+        return self.blocks.n_words
+
+    def __iter__(self) -> Iterator[Part]:
+        start = 0
+        for block in self.blocks:
+            stop = start + block.shape[0]
+            share = np.ones(block.shape[0]) if self.share is None else self.share[start:stop]
+            yield Part(block, document_lengths(block), share)
+            start = stop
+
+
+def log_norm_histogram(norms: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Units (in steps of 2^-20) by bin of log norm; outer bins take the rest, zero norms count nowhere."""
+    counts = np.zeros(BINS + 2, np.int64)
+    for norm, share in norms:
+        positive = norm > 0
+        position = (np.log(norm[positive]) - SMALLEST_LOG) / (LARGEST_LOG - SMALLEST_LOG) * BINS
+        index = np.clip(np.floor(position) + 1, 0, BINS + 1).astype(np.int64)
+        np.add.at(counts, index, np.floor(share[positive] * BIN_UNIT).astype(np.int64))
+    return counts
+
+
+def clip_threshold(histogram: np.ndarray, quantile: float) -> float:
+    """The upper edge of the bin where a noisy histogram reaches `quantile` of its total."""
+    running = np.cumsum(histogram)
+    rising = (np.maximum.accumulate(running) + np.minimum.accumulate(running[::-1])[::-1]) / 2.0
+    reached = int(np.searchsorted(rising, quantile * max(rising[-1], 0.0)))
+    edge = SMALLEST_LOG + np.clip(reached, 1, BINS) * (LARGEST_LOG - SMALLEST_LOG) / BINS
+    return float(np.exp(edge))

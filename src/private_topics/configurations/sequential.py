@@ -1,0 +1,264 @@
+"""The sequential release: each quantity is computed from the corpus *and the values released before it*.
+
+    unigram → norms → second moment → frame → norms → moments inside the frame → topics → refined topics
+
+Every arrow into a released value goes through `PrivateRun.release`; every sensitivity is a public number. What the
+functions below return is made of `Released` values and public settings only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from private_topics.configurations.private_corpus import PrivateCorpus, clip_threshold, log_norm_histogram
+from private_topics.errors import PrivacyWarning
+from private_topics.moments.fold_in import fold_in
+from private_topics.moments.layout import WordBlock, select_words
+from private_topics.moments.norms import count_norms, pair_norms, statistic_norms
+from private_topics.moments.quantised import (
+    ASSEMBLY_ERROR,
+    SAFETY,
+    FrameNorms,
+    QuantisedFrameSums,
+    add_statistic,
+    truncated,
+)
+from private_topics.moments.second_order import add_first_moment, add_second_moment, mirror_upper
+from private_topics.privacy.budget import BudgetSplit
+from private_topics.privacy.lattice import quantise_nearest, step_for, widened
+from private_topics.privacy.mechanisms import Kind, PrivateRun, Query, Released
+from private_topics.spectral.denoising import denoised_topics, unigram_posterior
+from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
+
+SPECTRAL_WORDS = 500
+OVERSAMPLE = 10
+SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
+START_UNIGRAM_SHARE = 0.3
+UNIT_STEP = 2.0**-20
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class PrivateModel:
+    """Post-processing of released values: topics (k × d), prior (k,), how many directions stood above the noise."""
+
+    topics: np.ndarray
+    alpha: np.ndarray
+    supported: int
+
+
+@dataclass(frozen=True)
+class Sequential:
+    """One private fit; the methods are its arrows, in order."""
+
+    run: PrivateRun
+    split: BudgetSplit
+    corpus: PrivateCorpus
+    n_topics: int
+    alpha0: float
+    refine_steps: int
+    random_state: np.random.RandomState
+    progress: Progress
+
+    def fit(self) -> PrivateModel:
+        self.progress("unigram")
+        noisy_unigram = self.release_unigram(self.split.unigram)
+        unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
+        words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
+        self.progress("second moment")
+        frame = self.frame(words, unigram)
+        k = min(self.n_topics, frame.supported)
+        if k < self.n_topics:
+            _warn_unsupported(k, self.n_topics)
+        if k <= 1:
+            return self.unigram_model(noisy_unigram, frame.supported)
+        self.progress("moments inside the frame")
+        topics, alpha = self.spectral_topics(words, unigram, frame, k)
+        if self.refine_steps:
+            topics, alpha = self.refined(topics, unigram)
+        return PrivateModel(topics, alpha, frame.supported)
+
+    # -- releases -------------------------------------------------------------------------------------------------
+
+    def release_unigram(self, share: float, name: str = "unigram") -> Released:
+        """`Σ c/||c||` over all words: non-negative, norm one. docs/proofs/unigram.md"""
+        query = self.query(name, "vector", np.sqrt(2.0), "unigram", share, 1.0)
+        total = np.zeros(self.corpus.n_words, np.int64)
+        for part in self.corpus:
+            norms = count_norms(part.block.indptr, part.block.data, part.lengths)
+            weights = np.where(norms > 0, part.share * SAFETY / np.where(norms > 0, norms, 1.0), 0.0)
+            add_first_moment(part.block, truncated(weights, query.step), total)
+        return self.run.release(query, total, share, consume=True)
+
+    def release_second(self, words: np.ndarray, clip: float) -> tuple[Released, Released]:
+        """`Σ s·phi2` on the spectral words and `Σ s`. docs/proofs/second_moment.md, docs/proofs/clip_sums.md"""
+        share = self.split.second
+        query = self.query("second moment", "symmetric_matrix", np.sqrt(2.0) * clip, "second_moment", share, clip)
+        total = np.zeros((len(words), len(words)), np.int64)
+        factors = np.zeros(1, np.int64)
+        for block, lengths, part_share in self.restricted(words):
+            norms = pair_norms(block.indptr, block.counts, lengths)
+            used = norms > 0
+            factor = np.where(used, np.minimum(1.0, clip * SAFETY / np.where(used, norms, 1.0)), 0.0)
+            length = np.maximum(lengths, 3).astype(np.float64)
+            weights = part_share * factor / (length * (length - 1.0))
+            add_second_moment(block, truncated(weights, query.step), total)
+            factors += truncated(part_share * factor, UNIT_STEP).sum()
+        mirror_upper(total)
+        moment = self.run.release(query, total, share, consume=True)
+        return moment, self.release_factors("second clip factors", factors)
+
+    def release_factors(self, name: str, factors: np.ndarray) -> Released:
+        """Sums of clip factors, each in [0, 1] per unit. docs/proofs/clip_sums.md"""
+        query = Query(name, "vector", float(np.sqrt(len(factors))), UNIT_STEP, "clip_sums")
+        return self.run.release(query, factors, self.split.histograms / 5.0)
+
+    def release_histogram(self, name: str, counts: np.ndarray) -> Released:
+        """Units by the logarithm of a norm. docs/proofs/histogram.md"""
+        query = Query(name, "histogram", float(np.sqrt(2.0)), UNIT_STEP, "histogram")
+        return self.run.release(query, counts, self.split.histograms / 5.0)
+
+    def release_inside_frame(self, words: np.ndarray, frame: Frame) -> tuple[Released, Released, Released]:
+        """Both moments inside the frame and their clip factors. docs/proofs/frame_second.md, docs/proofs/tensor.md"""
+        second_clip, third_clip = self.frame_clips(words, frame)
+        sums = QuantisedFrameSums(frame.matrix, self.corpus.n_units, second_clip, third_clip)
+        factors = np.zeros(2, np.int64)
+        for block, lengths, share in self.restricted(words):
+            second, third = sums.add(block, FrameNorms.of(block, lengths, frame.matrix), share)
+            factors += [truncated(share * factor, UNIT_STEP).sum() for factor in (second, third)]
+        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
+            second_sum, third_sum = sums.second(), sums.third()
+        released_second = self.release_assembled(
+            "frame second moment", "symmetric_matrix", "frame_second", second_sum, second_clip, self.split.frame
+        )
+        released_third = self.release_assembled(
+            "frame third moment", "symmetric_tensor", "tensor", third_sum, third_clip, self.split.tensor
+        )
+        return released_second, released_third, self.release_factors("frame clip factors", factors)
+
+    def release_assembled(
+        self, name: str, kind: Kind, proof: str, total: np.ndarray, clip: float, share: float
+    ) -> Released:
+        """A sum put together in float64: its sensitivity carries the certified error and the rounding."""
+        step = step_for(2.0 * clip / self.run.mu_total, self.corpus.n_units, 2.0 * self.corpus.n_units * clip)
+        error = ASSEMBLY_ERROR * self.corpus.n_units * clip
+        sensitivity = widened(2.0 * clip, float_error=error, step=step, entries=total.size)
+        query = Query(name, kind, sensitivity, step, proof)
+        return self.run.release(query, quantise_nearest(total, step), share)
+
+    def release_statistic(self, topics: np.ndarray, name: str, share: float) -> Released:
+        """`Σ c_w r_wi / norm`: non-negative, norm one. docs/proofs/refinement.md"""
+        query = self.query(name, "array", np.sqrt(2.0), "refinement", share, 1.0)
+        word_topics = np.ascontiguousarray(topics.T)
+        prior = np.full(len(topics), self.alpha0 / len(topics))
+        total = np.zeros(word_topics.shape, np.int64)
+        for part in self.corpus:
+            block = select_words(part.block, None, self.corpus.n_words)
+            _, pull = fold_in(block.indptr, block.words, block.counts, word_topics, prior)
+            norms = statistic_norms(block.indptr, block.words, block.counts, word_topics, pull)
+            used = (norms > 0) & (part.lengths >= 3)
+            weights = np.where(used, part.share * SAFETY / np.where(used, norms, 1.0), 0.0)
+            add_statistic(block, word_topics, pull, weights, query.step, total)
+        return self.run.release(query, total, share, consume=True)
+
+    # -- what is made of them -------------------------------------------------------------------------------------
+
+    def frame(self, words: np.ndarray, unigram: np.ndarray) -> Frame:
+        """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
+        histogram = log_norm_histogram(
+            (pair_norms(block.indptr, block.counts, lengths), share)
+            for block, lengths, share in self.restricted(words)
+        )
+        clip = clip_threshold(self.release_histogram("second norms", histogram).value, SECOND_QUANTILE)
+        moment, factors = self.release_second(words, clip)
+        scale = _positive(factors, 0)
+        return frame_of(
+            moment.value / scale,
+            unigram[words],
+            self.alpha0,
+            rank=min(self.n_topics + OVERSAMPLE, len(words)),
+            noise=moment.sigma / scale,
+        )
+
+    def frame_clips(self, words: np.ndarray, frame: Frame) -> tuple[float, float]:
+        bounds = [
+            (FrameNorms.of(block, lengths, frame.matrix), share) for block, lengths, share in self.restricted(words)
+        ]
+        second = log_norm_histogram((norms.second_bound(), share) for norms, share in bounds)
+        third = log_norm_histogram((norms.third_bound(), share) for norms, share in bounds)
+        return (
+            clip_threshold(self.release_histogram("frame second norms", second).value, FRAME_QUANTILE),
+            clip_threshold(self.release_histogram("frame third norms", third).value, FRAME_QUANTILE),
+        )
+
+    def spectral_topics(
+        self, words: np.ndarray, unigram: np.ndarray, frame: Frame, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        second, third, factors = self.release_inside_frame(words, frame)
+        scaled = second.value / _positive(factors, 0), third.value / _positive(factors, 1)
+        inside, alpha = topics_in_frame(frame, *scaled, unigram[words], self.alpha0, k, self.random_state)
+        topics = np.tile(unigram, (k, 1))  # words outside the spectral stage keep their unigram share
+        topics[:, words] = inside * unigram[words].sum()
+        return topics / topics.sum(axis=1, keepdims=True), alpha
+
+    def refined(self, start: np.ndarray, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Steps of variational EM on released statistics, each estimate a weighted average of all so far."""
+        topics = (1.0 - START_UNIGRAM_SHARE) * start + START_UNIGRAM_SHARE * unigram
+        total = np.zeros_like(topics)
+        weight_sum = squares = 0.0
+        for step in range(1, self.refine_steps + 1):
+            self.progress(f"refinement {step} of {self.refine_steps}")
+            share = self.split.refine / self.refine_steps
+            released = self.release_statistic(topics, f"refinement {step}", share)
+            total += step * released.value.T
+            weight_sum += step
+            squares += step**2
+            topics = denoised_topics(total / weight_sum, unigram, released.sigma * np.sqrt(squares) / weight_sum)
+        shares = np.maximum(total.sum(axis=1), 1e-3 * np.abs(total).sum() / len(total))
+        return topics, self.alpha0 * shares / shares.sum()
+
+    def unigram_model(self, first: Released, supported: int) -> PrivateModel:
+        """No topics to tell apart: one topic, the unigram, sharpened with the budget the refinement leaves."""
+        value, sigma = first.value, first.sigma
+        if self.refine_steps:
+            again = self.release_unigram(self.split.refine, "unigram again")
+            weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
+            value = weight * again.value + (1.0 - weight) * first.value
+            sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
+        return PrivateModel(unigram_posterior(value, sigma)[None, :], np.array([self.alpha0]), supported)
+
+    # -- helpers --------------------------------------------------------------------------------------------------
+
+    def query(self, name: str, kind: Kind, sensitivity: float, proof: str, share: float, clip: float) -> Query:
+        """A query on the lattice that suits its noise; `clip` bounds an entry of one unit's contribution."""
+        draft = Query(name, kind, float(sensitivity), 1.0, proof)
+        step = step_for(self.run.sigma(draft, share), self.corpus.n_units, self.corpus.n_units * clip)
+        return replace(draft, step=step)
+
+    def restricted(self, words: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
+        """Blocks on the spectral words, with the full document lengths."""
+        rank = np.full(self.corpus.n_words, -1, np.int32)
+        rank[words] = np.arange(len(words), dtype=np.int32)
+        for part in self.corpus:
+            yield select_words(part.block, rank, len(words)), part.lengths, part.share
+
+
+def _positive(factors: Released, index: int) -> float:
+    """A released sum of clip factors, floored at its own noise."""
+    return float(max(factors.value[index], factors.sigma))
+
+
+def _warn_unsupported(supported: int, wanted: int) -> None:
+    warnings.warn(
+        f"The budget supports {supported} of the {wanted} topics asked for: only so many directions stand above the "
+        "noise. The model uses the supported ones. More documents or a larger epsilon would carry more; "
+        "private_topics.plan tells how many.",
+        PrivacyWarning,
+        stacklevel=5,
+    )

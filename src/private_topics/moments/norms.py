@@ -1,0 +1,82 @@
+"""How large one document's contribution is: the norms that clipping needs, each a function of that document alone.
+
+Every loop below runs over one document in the order of its words, outside BLAS, so the result does not change with
+the batch, the number of threads or the other documents.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.moments.features import SHORTEST
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def count_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
+    """`||c||` of each document; zero for a document that contributes nothing."""
+    out = np.zeros(len(indptr) - 1)
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            squares = 0.0
+            for p in range(indptr[n], indptr[n + 1]):
+                squares += np.float64(counts[p]) * np.float64(counts[p])
+            out[n] = np.sqrt(squares)
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
+    """`||phi2||_F` on the words present: `sqrt((Σc²)² - 2Σc³ + Σc²) / (l(l-1))`, `l` the full length."""
+    out = np.zeros(len(indptr) - 1)
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            squares = 0.0
+            repeats = 0.0  # Σ of c²(c-1)² - c⁴, so that no large powers cancel
+            for p in range(indptr[n], indptr[n + 1]):
+                c = np.float64(counts[p])
+                squares += c * c
+                repeats += c * c * (1.0 - 2.0 * c)
+            length = np.float64(lengths[n])
+            out[n] = np.sqrt(max(0.0, squares * squares + repeats)) / (length * (length - 1.0))
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: ignore[no-untyped-def]
+    """For each document `||y||`, `r2 = Σ c ||w||²` and `r3 = Σ c ||w||³`, as columns."""
+    out = np.zeros((len(indptr) - 1, 3))
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            total = 0.0
+            for a in range(frame.shape[1]):
+                total += projected[n, a] * projected[n, a]
+            out[n, 0] = np.sqrt(total)
+            for p in range(indptr[n], indptr[n + 1]):
+                square = 0.0
+                for a in range(frame.shape[1]):
+                    square += frame[words[p], a] * frame[words[p], a]
+                out[n, 1] += counts[p] * square
+                out[n, 2] += counts[p] * square * np.sqrt(square)
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
+    """Frobenius norm of each document's statistic `c_w r_wi` (words × topics)."""
+    k = word_topics.shape[1]
+    out = np.zeros(len(indptr) - 1)
+    for n in prange(len(indptr) - 1):
+        norm = 0.0
+        for p in range(indptr[n], indptr[n + 1]):
+            topic = word_topics[words[p]]
+            total, squares = 0.0, 0.0
+            for a in range(k):
+                share = pull[n, a] * topic[a]
+                total += share
+                squares += share * share
+            if total > 0.0:
+                ratio = counts[p] / total
+                norm += ratio * ratio * squares
+        out[n] = np.sqrt(norm)
+    return out

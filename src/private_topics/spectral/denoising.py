@@ -1,0 +1,119 @@
+"""Noisy non-negative arrays → distributions. Post-processing of released values: free of privacy cost.
+
+`unigram_posterior` learns the distribution of word probabilities from the noisy values themselves and returns each
+word's posterior mean (nonparametric empirical Bayes, Kiefer & Wolfowitz 1956). `denoised_topics` blends two
+estimates of a noisy topics × words statistic by its noise level: the projection of each row on the simplex, best
+when the noise is small, and the posterior mean under a gamma prior around topic share × word probability, best when
+most entries are below the noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from scipy.special import gammaln
+
+from private_topics.spectral.topics import project_to_simplex
+
+SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
+RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
+SHAPE_SAMPLE = 8192
+FLOOR_PER_NOISE, LARGEST_FLOOR = 0.03, 0.1
+LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
+
+
+def unigram_posterior(noisy: np.ndarray, sigma: float, *, grid_size: int = 120, rounds: int = 60) -> np.ndarray:
+    """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`."""
+    points = noisy if len(noisy) <= 2048 else np.quantile(noisy, (np.arange(2048) + 0.5) / 2048)
+    largest = max(float(noisy.max()), 3.0 * sigma)
+    grid = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01 * sigma), np.log(largest), grid_size))))
+    likelihood = -0.5 * ((points[:, None] - grid) / sigma) ** 2
+    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    prior = np.full(len(grid), 1.0 / len(grid))
+    for _ in range(rounds):
+        prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
+    mean = (likelihood @ (prior * grid)) / (likelihood @ prior)
+    order = np.argsort(points, kind="stable")
+    value = np.interp(noisy, points[order], mean[order])
+    value = np.maximum(value, 1e-4 * value.mean())
+    result: np.ndarray = value / value.sum()
+    return result
+
+
+def noise_level(statistic: np.ndarray, sigma: float) -> float:
+    """The noise of an entry over the mean entry: below 0.1 nearly exact, above one mostly noise."""
+    return float(sigma * statistic.size / max(statistic.sum(), sigma))
+
+
+def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, sigma: float) -> np.ndarray:
+    """Topics (k × d, rows on the simplex) from a noisy statistic whose entries have noise `sigma`."""
+    level = noise_level(statistic, sigma)
+    totals = np.maximum(statistic.sum(axis=1, keepdims=True), sigma)
+    topics = project_to_simplex(statistic / totals)
+    blend = LARGEST_BLEND * level**2 / (level**2 + HALF_BLEND**2)
+    if blend > 0.02:
+        topics = (1.0 - blend) * topics + blend * gamma_posterior(statistic, unigram, sigma)
+    floor = min(LARGEST_FLOOR, FLOOR_PER_NOISE * level)
+    result: np.ndarray = (1.0 - floor) * topics + floor * unigram
+    return result
+
+
+def gamma_posterior(
+    statistic: np.ndarray, unigram: np.ndarray, sigma: float, *, rounds: int = 3
+) -> np.ndarray:
+    """Posterior mean topics when entry (i, w) is `share_i · unigram_w · total` times a gamma variable of mean one."""
+    n_topics = len(statistic)
+    total = max(float(statistic.sum()), sigma)
+    share = np.maximum(statistic.sum(axis=1) / total, 0.2 / n_topics)
+    share /= share.sum()
+    shape = _best_shape(statistic, share, unigram * total, sigma)
+    ratios, log_prior = _gamma_prior(shape)
+    estimate = statistic
+    for _ in range(rounds):
+        estimate = np.empty_like(statistic)
+        _posterior_means(statistic / sigma, share, unigram * total / sigma, ratios, log_prior, estimate)
+        share = estimate.sum(axis=1) / estimate.sum()
+        estimate *= unigram * total / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
+    result: np.ndarray = estimate / estimate.sum(axis=1, keepdims=True)
+    return result
+
+
+def _best_shape(statistic: np.ndarray, share: np.ndarray, mass: np.ndarray, sigma: float) -> float:
+    """The gamma shape of largest marginal likelihood, on a fixed sample of the entries."""
+    chosen = np.linspace(0, statistic.size - 1, min(statistic.size, SHAPE_SAMPLE)).astype(np.int64)
+    value = statistic.ravel()[chosen] / sigma
+    mean = share[chosen // len(mass)] * mass[chosen % len(mass)] / sigma
+    scores = []
+    for shape in SHAPES:
+        ratios, log_prior = _gamma_prior(shape)
+        log_joint = log_prior - 0.5 * (value[:, None] - mean[:, None] * ratios) ** 2
+        scores.append(np.logaddexp.reduce(log_joint, axis=1).sum())
+    return SHAPES[int(np.argmax(scores))]
+
+
+def _gamma_prior(shape: float) -> tuple[np.ndarray, np.ndarray]:
+    log_weight = shape * np.log(shape) - gammaln(shape) + shape * np.log(RATIOS) - shape * RATIOS
+    weight = np.exp(log_weight)
+    weight /= weight.sum()
+    return RATIOS / (weight @ RATIOS), np.log(np.maximum(weight, 1e-300))
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _posterior_means(value, share, mass, ratios, log_prior, out):  # type: ignore[no-untyped-def]
+    n_topics, n_words = value.shape
+    for w in prange(n_words):
+        logs = np.empty(len(ratios))
+        for i in range(n_topics):
+            mean = share[i] * mass[w]
+            top = -np.inf
+            for j in range(len(ratios)):
+                gap = value[i, w] - mean * ratios[j]
+                logs[j] = log_prior[j] - 0.5 * gap * gap
+                top = max(top, logs[j])
+            weight, weighted = 0.0, 0.0
+            for j in range(len(ratios)):
+                if logs[j] > top - 30.0:
+                    share_j = np.exp(logs[j] - top)
+                    weight += share_j
+                    weighted += share_j * ratios[j]
+            out[i, w] = mean * weighted / weight

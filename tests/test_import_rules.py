@@ -1,0 +1,111 @@
+"""Who may import whom: the path of the data is the folder listing, and noise comes from one place only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "private_topics"
+FREE = {"errors", "_version"}  # anybody may import these
+ALLOWED = {  # a new package or module states here what it may import
+    "errors": set(),
+    "_version": set(),
+    "threads": set(),
+    "progress": set(),
+    "model_file": set(),
+    "spectral": set(),
+    "privacy": set(),
+    "corpus": set(),
+    "moments": {"corpus"},
+    "evaluation": {"corpus"},
+    "configurations": {"corpus", "moments", "spectral", "privacy", "threads", "progress"},
+    "estimators": {"corpus", "moments", "privacy", "configurations", "evaluation"}
+    | {"model_file", "threads", "progress"},
+    "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "model_file"},
+    "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators"},
+}
+RANDOMNESS = "private_topics.privacy.randomness"
+NOISE_SOURCES = {"randomgen", "secrets", "random"}
+
+
+def imported_names(source: str, module: str) -> set[str]:
+    """Dotted names of everything imported anywhere in `source`, relative imports resolved."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = ["private_topics", *module.split("/")[:-1]]
+            base = parents[: len(parents) + 1 - node.level] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {prefix} | {f"{prefix}.{alias.name}" for alias in node.names}
+    return names
+
+
+def violations(source: str, module: str) -> list[str]:
+    """What `module` (a path below the package, without .py) imports or uses against the rules."""
+    package = module.split("/")[0]
+    names = imported_names(source, module)
+    used = {ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)} | names
+    ours = {name.split(".")[1] for name in names if name.startswith("private_topics.")}
+    if "private_topics" in names and package != "__init__":  # `from private_topics import X`
+        ours |= {"__init__"}
+    ours = {name for name in ours if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists()}
+    found = [f"{module} imports {name}" for name in sorted(ours - ALLOWED[package] - FREE - {package})]
+    if module not in ("privacy/mechanisms", "privacy/randomness") and any(n.startswith(RANDOMNESS) for n in names):
+        found.append(f"{module} imports the noise generator")
+    if module != "privacy/randomness" and {name.split(".")[0] for name in names} & NOISE_SOURCES:
+        found.append(f"{module} imports a source of noise")
+    if module != "privacy/mechanisms" and "opendp" in {name.split(".")[0] for name in names}:
+        found.append(f"{module} imports OpenDP's samplers")
+    if package == "privacy" and any(name.startswith(("np.random", "numpy.random")) for name in used):
+        found.append(f"{module} uses numpy.random")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_keeps_the_rules(path):
+    module = path.relative_to(SOURCE).with_suffix("").as_posix()
+    assert violations(path.read_text(encoding="utf-8"), module) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("spectral/topics", "from private_topics.corpus.counts import validate_counts"),
+        ("spectral/topics", "import private_topics.moments.features"),
+        ("spectral/topics", "from ..moments import features"),
+        ("moments/features", "from private_topics.privacy import budget"),
+        ("moments/features", "def late():\n    from private_topics.privacy.budget import BudgetSplit"),
+        ("privacy/ledger", "from private_topics.corpus.blocks import as_blocks"),
+        ("privacy/ledger", "from private_topics.spectral import whitening"),
+        ("privacy/accountant", "from private_topics.privacy.randomness import NoiseStream"),
+        ("privacy/accountant", "from . import randomness"),
+        ("privacy/mechanisms", "import numpy as np\nnoise = np.random.default_rng(0).normal()"),
+        ("privacy/mechanisms", "from numpy.random import default_rng"),
+        ("configurations/sequential", "from private_topics.privacy.randomness import NoiseStream"),
+        ("configurations/sequential", "from randomgen import ChaCha"),
+        ("configurations/sequential", "import opendp.prelude as dp"),
+        ("configurations/unnoised", "from private_topics.estimators import SpectralLDA"),
+        ("configurations/unnoised", "from private_topics import SpectralLDA"),
+        ("evaluation/recovery", "from private_topics import cli"),
+        ("estimators", "from private_topics.spectral.topics import simplex_rows"),
+    ],
+)
+def test_a_planted_violation_is_caught(module, source):
+    assert violations(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("spectral/topics", "from private_topics.errors import InputError\nfrom . import whitening"),
+        ("privacy/mechanisms", "from private_topics.privacy.randomness import NoiseStream"),
+        (
+            "configurations/sequential",
+            "from private_topics.moments import layout\nfrom private_topics.privacy import budget",
+        ),
+    ],
+)
+def test_what_is_allowed_is_let_through(module, source):
+    assert violations(source, module) == []
