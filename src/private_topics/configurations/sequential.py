@@ -38,7 +38,7 @@ from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 SPECTRAL_WORDS = 500
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
-START_UNIGRAM_SHARE = 0.3
+START_UNIGRAM_SHARE = 0.5
 UNIT_STEP = 2.0**-20
 
 Progress = Callable[[str], None]
