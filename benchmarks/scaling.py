@@ -4,7 +4,7 @@
 
 Synthetic corpora (`make_lda_corpus`, mean length 100), all fits in one process after a warm-up, `refine_steps` 0 and
 1. Each point is the fastest of the rounds; the exponent is the slope of log time on log size over all points, and
-over the last two. Time grows with the documents; words and topics beyond a document's own add little.
+over the last two.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def markdown(result: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the documents: does it run?")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, metavar="DIR", help="write scaling.md and scaling.json there")
     options = parser.parse_args(arguments)

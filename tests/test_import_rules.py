@@ -21,8 +21,9 @@ ALLOWED = {  # a new package or module states here what it may import
     "configurations": {"corpus", "moments", "spectral", "privacy", "threads", "progress"},
     "estimators": {"corpus", "moments", "privacy", "configurations", "evaluation"}
     | {"model_file", "threads", "progress"},
+    "private_estimator": {"corpus", "configurations", "privacy", "estimators", "threads", "progress"},
     "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "model_file"},
-    "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators"},
+    "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"},
 }
 RANDOMNESS = "private_topics.privacy.randomness"
 NOISE_SOURCES = {"randomgen", "secrets", "random"}

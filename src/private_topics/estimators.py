@@ -25,7 +25,7 @@ from private_topics.threads import limited_threads
 TRANSFORM_ROUNDS = 50
 
 
-class _TopicEstimator(TransformerMixin, BaseEstimator):
+class TopicEstimator(TransformerMixin, BaseEstimator):
     """What every fitted topic model can do, whoever fitted it."""
 
     components_: np.ndarray
@@ -181,7 +181,7 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         return tags
 
 
-class SpectralLDA(_TopicEstimator):
+class SpectralLDA(TopicEstimator):
     """Latent Dirichlet allocation by moments, without privacy: two passes over the corpus, no local optimum to miss.
 
     Parameters
@@ -234,11 +234,11 @@ class SpectralLDA(_TopicEstimator):
         return self
 
 
-MODEL_CLASSES: dict[str, type[_TopicEstimator]] = {"SpectralLDA": SpectralLDA}
+MODEL_CLASSES: dict[str, type[TopicEstimator]] = {"SpectralLDA": SpectralLDA}
 """What `load` may make of a file: class names as `save` writes them."""
 
 
-def load(path: str | os.PathLike[str]) -> _TopicEstimator:
+def load(path: str | os.PathLike[str]) -> TopicEstimator:
     """Read a model written by `save`, whichever estimator wrote it."""
     header, arrays = read_model(path)
     name = header.get("class")

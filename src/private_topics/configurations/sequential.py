@@ -40,6 +40,7 @@ OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
 START_UNIGRAM_SHARE = 0.5
 UNIT_STEP = 2.0**-20
+CARRIED_NOISE = 0.8  # topics beyond this cost perplexity: docs/choices.md
 
 Progress = Callable[[str], None]
 
@@ -73,9 +74,9 @@ class Sequential:
         words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
         self.progress("second moment")
         frame = self.frame(words, unigram)
-        k = min(self.n_topics, frame.supported)
+        k = min(self.n_topics, frame.supported, self.carried(float(noisy_unigram.value.sum())))
         if k < self.n_topics:
-            _warn_unsupported(k, self.n_topics)
+            _warn_unsupported(max(k, 1), self.n_topics)
         if k <= 1:
             return self.unigram_model(noisy_unigram, frame.supported)
         self.progress("moments inside the frame")
@@ -233,6 +234,15 @@ class Sequential:
             sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
         return PrivateModel(unigram_posterior(value, sigma)[None, :], np.array([self.alpha0]), supported)
 
+    def carried(self, mass: float) -> int:
+        """How many topics the refinement can estimate: its noise stays below `CARRIED_NOISE` of a mean entry."""
+        if not self.refine_steps:
+            return self.n_topics
+        sigma = np.sqrt(2.0) / (self.run.mu_total * np.sqrt(self.split.refine / self.refine_steps))
+        weights = np.arange(1, self.refine_steps + 1)
+        averaged = sigma * np.sqrt((weights**2).sum()) / weights.sum()
+        return int(CARRIED_NOISE * max(mass, 0.0) / (averaged * self.corpus.n_words))
+
     # -- helpers --------------------------------------------------------------------------------------------------
 
     def query(self, name: str, kind: Kind, sensitivity: float, proof: str, share: float, clip: float) -> Query:
@@ -254,11 +264,10 @@ def _positive(factors: Released, index: int) -> float:
     return float(max(factors.value[index], factors.sigma))
 
 
-def _warn_unsupported(supported: int, wanted: int) -> None:
+def _warn_unsupported(carried: int, wanted: int) -> None:
     warnings.warn(
-        f"The budget supports {supported} of the {wanted} topics asked for: only so many directions stand above the "
-        "noise. The model uses the supported ones. More documents or a larger epsilon would carry more; "
-        "private_topics.plan tells how many.",
+        f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would be noise. "
+        "It uses those it carries. More documents or a larger epsilon would carry more: see private_topics.plan.",
         PrivacyWarning,
-        stacklevel=5,
+        stacklevel=4,
     )

@@ -49,11 +49,11 @@ class BudgetSplit:
     """
 
     unigram: float = 0.04
-    histograms: float = 0.02
-    second: float = 0.16
-    frame: float = 0.06
+    histograms: float = 0.015
+    second: float = 0.2
+    frame: float = 0.03
     tensor: float = 0.06
-    refine: float = 0.66
+    refine: float = 0.655
     vocabulary: float = 0.0
 
     def __post_init__(self) -> None:

@@ -157,6 +157,11 @@ class PrivateRun:
         """False when the noise was drawn from a known seed."""
         return self._stream.secure
 
+    @property
+    def released_events(self) -> tuple[GaussianEvent, ...]:
+        """What was charged so far, in order."""
+        return tuple(event for event in self.accountant.events if isinstance(event, GaussianEvent))
+
     def sigma(self, query: Query, share: float) -> float:
         """The noise with which the query spends the fraction ``share`` of the budget (of mu^2, or of rho)."""
         return sigma_for(share, query.sensitivity, self.mu_total)

@@ -58,9 +58,7 @@ def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, sigma: float) ->
     return result
 
 
-def gamma_posterior(
-    statistic: np.ndarray, unigram: np.ndarray, sigma: float, *, rounds: int = 3
-) -> np.ndarray:
+def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, sigma: float, *, rounds: int = 3) -> np.ndarray:
     """Posterior mean topics when entry (i, w) is `share_i · unigram_w · total` times a gamma variable of mean one."""
     n_topics = len(statistic)
     total = max(float(statistic.sum()), sigma)

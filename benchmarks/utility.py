@@ -1,0 +1,182 @@
+"""What privacy costs in quality: synthetic topic error and held-out perplexity of real text over epsilon.
+
+    python benchmarks/utility.py synthetic     matched relative L2 topic error, delta = 1e-7
+    python benchmarks/utility.py real          perplexity at epsilon = 1 and 3, median of 5 noise draws, delta = 1e-6
+    python benchmarks/utility.py curve         epsilon = 0.1 … 10 with its references, CSV and PNG under docs/utility/
+    python benchmarks/utility.py cost          seconds of the private and the plain fit, alternating in one process
+
+Every fit is the public estimator with its default settings; everything is charged. The vocabulary is taken as public.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from corpora import real_counts
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
+from private_topics.configurations.private_corpus import PrivateCorpus
+from private_topics.configurations.sequential import Sequential
+from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
+from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.spectral.denoising import unigram_posterior
+
+SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
+    (100_000, 500, 5, 0.1, 1.0, 0.015),
+    (100_000, 500, 5, 0.1, 0.1, 0.09),
+    (100_000, 500, 20, 1.0, 1.0, 0.06),
+    (100_000, 2_000, 20, 1.0, 1.0, 0.19),
+    (20_000, 500, 5, 1.0, 1.0, 0.075),
+)
+REAL = (  # corpus, words, topics, limit at epsilon 1, limit at epsilon 3
+    ("arxiv", 1_000, 10, 535, 505),
+    ("arxiv", 3_000, 25, 1230, 1070),
+    ("wikipedia", 1_000, 10, 500, 450),
+    ("wikipedia", 3_000, 25, 1280, 1010),
+)
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+def synthetic(seeds: int) -> None:
+    print("| documents | words | topics | alpha0 | epsilon | error (each seed) | limit |\n|---|---|---|---|---|---|---|")
+    for documents, words, topics, alpha0, epsilon, limit in SYNTHETIC:
+        errors = []
+        for seed in range(seeds):
+            X, truth, _ = make_lda_corpus(documents, words, topics, alpha0=alpha0, random_state=seed)
+            model = PrivateSpectralLDA(topics, epsilon=epsilon, delta=1e-7, alpha0=alpha0).fit(X)
+            errors.append(topic_error_l2(model.components_, truth))
+        listed = ", ".join(f"{error:.4f}" for error in errors)
+        print(f"| {documents:,} | {words:,} | {topics} | {alpha0:g} | {epsilon:g} | {listed} | {limit} |", flush=True)
+
+
+def real(draws: int) -> None:
+    print("| corpus | words | topics | epsilon | median perplexity | draws | topics used | limit |")
+    print("|---|---|---|---|---|---|---|---|")
+    for corpus, words, topics, *limits in REAL:
+        train, test = real_counts(corpus, words)
+        for epsilon, limit in zip((1.0, 3.0), limits, strict=True):
+            models = [PrivateSpectralLDA(topics, epsilon=epsilon).fit(train) for _ in range(draws)]
+            scores = [model.perplexity(test) for model in models]
+            used = sorted({len(model.components_) for model in models})
+            print(
+                f"| {corpus} | {words:,} | {topics} | {epsilon:g} | {statistics.median(scores):.0f} "
+                f"| {', '.join(f'{score:.0f}' for score in sorted(scores))} | {used} | {limit} |",
+                flush=True,
+            )
+
+
+def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndarray:
+    """Private EM of equal budget that starts at random topics: the unigram and the refinement of our own code."""
+    run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
+    split = BudgetSplit(unigram=0.04, histograms=0.0, second=0.0, frame=0.0, tensor=0.0, refine=0.96)
+    corpus = PrivateCorpus.of(MatrixBlocks(train))
+    state = np.random.RandomState(0)
+    fit = Sequential(run, split, corpus, topics, 1.0, steps, state, lambda stage: None)
+    released = fit.release_unigram(split.unigram)
+    unigram = unigram_posterior(released.value, released.sigma)
+    start = state.dirichlet(np.full(corpus.n_words, 0.05), topics)
+    return fit.refined(start, unigram)[0]
+
+
+def curve(draws: int, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for corpus, words, topics, *_ in REAL:
+        train, test = real_counts(corpus, words)
+        plain = SpectralLDA(topics).fit(train).perplexity(test)
+        unigram = unigram_perplexity(train, test)
+        for epsilon in EPSILONS:
+            models = [PrivateSpectralLDA(topics, epsilon=epsilon).fit(train) for _ in range(draws)]
+            private = statistics.median(model.perplexity(test) for model in models)
+            used = int(statistics.median(len(model.components_) for model in models))
+            rival = min(
+                statistics.median(
+                    document_completion_perplexity(random_start(train, topics, epsilon, steps), test)
+                    for _ in range(draws)
+                )
+                for steps in (3, 8, 15)
+            )
+            rows.append([corpus, words, topics, epsilon, private, used, rival, plain, unigram])
+            print(*(f"{value:.1f}" if isinstance(value, float) else value for value in rows[-1]), flush=True)
+    with (out / "curve.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        header = "corpus words topics epsilon private topics_used random_start_best_of_3_8_15_steps non_private unigram"
+        writer.writerow(header.split())
+        writer.writerows(rows)
+    plot(out)
+
+
+def plot(out: Path) -> None:
+    """Draw `curve.csv`."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with (out / "curve.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    figure, axes = plt.subplots(2, 2, figsize=(11, 8), constrained_layout=True)
+    for axis, (corpus, words, topics, *_) in zip(axes.flat, REAL, strict=True):
+        part = [row for row in rows if row["corpus"] == corpus and int(row["words"]) == words]
+        epsilon = [float(row["epsilon"]) for row in part]
+        axis.axhline(float(part[0]["unigram"]), color="#888888", ls=":", label="unigram, not private")
+        rival = [float(row["random_start_best_of_3_8_15_steps"]) for row in part]
+        axis.plot(epsilon, rival, "s--", color="#d95f02", label="private EM, random start, same budget")
+        axis.plot(epsilon, [float(row["private"]) for row in part], "o-", color="#1b6ca8", lw=2, label="private-topics")
+        axis.axhline(float(part[0]["non_private"]), color="#2a9d4a", ls="-", lw=1, label="SpectralLDA, not private")
+        for row in part:
+            place = (float(row["epsilon"]), float(row["private"]))
+            axis.annotate(f"k={row['topics_used']}", place, xytext=(4, 7), textcoords="offset points", fontsize=8)
+        axis.set(xscale="log", title=f"{corpus}: {words:,} words, {topics} topics asked for")
+        axis.set(xlabel="epsilon (delta = 1e-6)", ylabel="held-out perplexity")
+        axis.set_xticks(EPSILONS, [f"{value:g}" for value in EPSILONS])
+        axis.grid(alpha=0.25)
+    axes.flat[0].legend(fontsize=9)
+    figure.savefig(out / "curve.png", dpi=110)
+
+
+def cost(rounds: int) -> None:
+    print("| corpus | words | topics | plain s | private s | ratio |\n|---|---|---|---|---|---|")
+    for corpus, words, topics, *_ in REAL:
+        train, _ = real_counts(corpus, words)
+        seconds: dict[str, list[float]] = {"plain": [], "private": []}
+        for turn in range(rounds + 1):  # the first turn compiles
+            for name, model in (("plain", SpectralLDA(topics)), ("private", PrivateSpectralLDA(topics))):
+                begin = time.perf_counter()
+                model.fit(train)
+                if turn:
+                    seconds[name].append(time.perf_counter() - begin)
+        plain, private = (statistics.median(seconds[name]) for name in ("plain", "private"))
+        print(f"| {corpus} | {words:,} | {topics} | {plain:.2f} | {private:.2f} | {private / plain:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("synthetic", "real", "curve", "plot", "cost"))
+    parser.add_argument("--repeats", type=int, default=None, help="seeds, draws or rounds")
+    parser.add_argument("--out", type=Path, default=Path("docs/utility"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", PrivacyWarning)
+    if arguments.what == "synthetic":
+        synthetic(arguments.repeats or 3)
+    elif arguments.what == "real":
+        real(arguments.repeats or 5)
+    elif arguments.what == "curve":
+        curve(arguments.repeats or 3, arguments.out)
+    elif arguments.what == "plot":
+        plot(arguments.out)
+    else:
+        cost(arguments.repeats or 3)
+
+
+if __name__ == "__main__":
+    main()

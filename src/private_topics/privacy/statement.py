@@ -1,0 +1,135 @@
+"""What was released, under which assumptions: for a machine (`to_dict`) and for a privacy officer (`text`)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from private_topics.errors import PrivacyError
+from private_topics.privacy.mechanisms import PrivateRun
+
+NOT_COVERED = (
+    "how long the fit took and how much memory it used",
+    "documents given to transform or perplexity afterwards: their topic proportions are not private",
+    "what the text says about people other than the unit it belongs to",
+    "other computations on the same corpus: their budgets add up by composition",
+)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget."""
+
+    name: str
+    kind: str
+    coordinates: int
+    sensitivity: float
+    sigma: float
+    share: float
+    proof: str
+
+
+@dataclass(frozen=True)
+class PrivacyStatement:
+    """The guarantee of one fit."""
+
+    epsilon: float
+    delta: float
+    epsilon_spent: float
+    unit: str
+    neighbours: str
+    n_units: int
+    configuration: str
+    sampler: str
+    accounting: str
+    proved: bool
+    private: bool
+    public: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    releases: tuple[Release, ...]
+    components: str
+
+    @property
+    def text(self) -> str:
+        """A paragraph to read aloud."""
+        if not self.private:
+            return (
+                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: whoever knows the "
+                "seed can remove it. Fit again without noise_seed before anything is published."
+            )
+        proof = "The guarantee is proved" if self.proved else "The guarantee is NOT proved"
+        names = ", ".join(release.name for release in self.releases)
+        return (
+            f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
+            f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
+            f"exp({self.epsilon:g}), up to a probability of {self.delta:g}. Whoever sees the model, and whatever "
+            f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
+            f"{proof}; the noise comes from the {self.sampler} sampler and is accounted by {self.accounting}. "
+            f"Computed from the corpus and released with noise: {names}. Everything in the model is derived from "
+            f"these values and from what is taken as public: {'; '.join(self.public)}. {self.components} "
+            f"Not covered: {'; '.join(self.not_covered)}."
+        )
+
+    def table(self) -> str:
+        """The releases, one line each, with their shares of the budget."""
+        lines = [f"{'release':<24}{'numbers':>10}{'sensitivity':>14}{'sigma':>12}{'share':>9}"]
+        lines += [
+            f"{r.name:<24}{r.coordinates:>10,}{r.sensitivity:>14.4g}{r.sigma:>12.4g}{r.share:>9.2%}"
+            for r in self.releases
+        ]
+        lines.append(f"{'total':<24}{'':>10}{'':>14}{'':>12}{sum(r.share for r in self.releases):>9.2%}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PrivacyStatement:
+        """Rebuild a statement; refuses a dictionary with other keys."""
+        if not isinstance(data, dict) or set(data) != {field.name for field in fields(cls)}:
+            raise PrivacyError("The privacy statement is incomplete or has unknown entries.")
+        values = dict(data)
+        try:
+            values["releases"] = tuple(Release(**release) for release in data["releases"])
+            values["public"] = tuple(map(str, data["public"]))
+            values["not_covered"] = tuple(map(str, data["not_covered"]))
+            return cls(**values)
+        except TypeError:
+            raise PrivacyError("The privacy statement's list of releases is damaged.") from None
+
+
+def statement_of(
+    run: PrivateRun, *, grouped: bool, n_units: int, configuration: str, public: tuple[str, ...], components: str
+) -> PrivacyStatement:
+    """The statement of a finished run."""
+    releases = tuple(
+        Release(
+            name=event.name,
+            kind=type(event).__name__,
+            coordinates=event.coordinates,
+            sensitivity=event.sensitivity,
+            sigma=event.sigma,
+            share=(event.sensitivity / event.sigma / run.mu_total) ** 2,
+            proof=event.proof,
+        )
+        for event in run.released_events
+    )
+    return PrivacyStatement(
+        epsilon=run.budget.epsilon,
+        delta=run.budget.delta,
+        epsilon_spent=float(run.accountant.epsilon(run.budget.delta)),
+        unit="user" if grouped else "document",
+        neighbours=f"if one {'user with all their documents' if grouped else 'document'} is replaced by any other",
+        n_units=n_units,
+        configuration=configuration,
+        sampler=run.sampler,
+        accounting={"gdp": "Gaussian differential privacy", "zcdp": "zero-concentrated differential privacy"}.get(
+            run.accountant.method, "privacy loss distributions"
+        ),
+        proved=True,
+        private=run.private,
+        public=public,
+        not_covered=NOT_COVERED,
+        releases=releases,
+        components=components,
+    )
