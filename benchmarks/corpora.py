@@ -51,10 +51,15 @@ def prepare(name: str, folder: Path, *, n_topics: int, train: int | None, test: 
     return corpus
 
 
-def _vectorised(stem: str, train: int | None, test: int | None) -> tuple[Any, Any]:
+def real_counts(name: str, n_words: int) -> tuple[Any, Any]:
+    """Train and test counts of a real corpus on its `n_words` most frequent words."""
+    return _vectorised(CORPORA[name], None, None, n_words)
+
+
+def _vectorised(stem: str, train: int | None, test: int | None, n_words: int = 3000) -> tuple[Any, Any]:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    vectorizer = CountVectorizer(**VECTORIZER)
+    vectorizer = CountVectorizer(**VECTORIZER | {"max_features": n_words})
     X_train = vectorizer.fit_transform(_texts(stem, "train", train))
     return X_train, vectorizer.transform(_texts(stem, "test", test))
 

@@ -82,7 +82,7 @@ def markdown(result: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the documents: does it run?")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, metavar="DIR", help="write scaling.md and scaling.json there")
     options = parser.parse_args(arguments)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpora import real_counts
 
+from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
 from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.sequential import Sequential
@@ -47,7 +47,9 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def synthetic(seeds: int) -> None:
-    print("| documents | words | topics | alpha0 | epsilon | error (each seed) | limit |\n|---|---|---|---|---|---|---|")
+    print(
+        "| documents | words | topics | alpha0 | epsilon | error (each seed) | limit |\n|---|---|---|---|---|---|---|"
+    )
     for documents, words, topics, alpha0, epsilon, limit in SYNTHETIC:
         errors = []
         for seed in range(seeds):
@@ -109,7 +111,9 @@ def curve(draws: int, out: Path) -> None:
             print(*(f"{value:.1f}" if isinstance(value, float) else value for value in rows[-1]), flush=True)
     with (out / "curve.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        header = "corpus words topics epsilon private topics_used random_start_best_of_3_8_15_steps non_private unigram"
+        header = (
+            "corpus words topics epsilon private topics_used random_start_best_of_3_8_15_steps non_private unigram"
+        )
         writer.writerow(header.split())
         writer.writerows(rows)
     plot(out)
@@ -131,7 +135,9 @@ def plot(out: Path) -> None:
         axis.axhline(float(part[0]["unigram"]), color="#888888", ls=":", label="unigram, not private")
         rival = [float(row["random_start_best_of_3_8_15_steps"]) for row in part]
         axis.plot(epsilon, rival, "s--", color="#d95f02", label="private EM, random start, same budget")
-        axis.plot(epsilon, [float(row["private"]) for row in part], "o-", color="#1b6ca8", lw=2, label="private-topics")
+        axis.plot(
+            epsilon, [float(row["private"]) for row in part], "o-", color="#1b6ca8", lw=2, label="private-topics"
+        )
         axis.axhline(float(part[0]["non_private"]), color="#2a9d4a", ls="-", lw=1, label="SpectralLDA, not private")
         for row in part:
             place = (float(row["epsilon"]), float(row["private"]))
@@ -156,7 +162,9 @@ def cost(rounds: int) -> None:
                 if turn:
                     seconds[name].append(time.perf_counter() - begin)
         plain, private = (statistics.median(seconds[name]) for name in ("plain", "private"))
-        print(f"| {corpus} | {words:,} | {topics} | {plain:.2f} | {private:.2f} | {private / plain:.2f} |", flush=True)
+        print(
+            f"| {corpus} | {words:,} | {topics} | {plain:.2f} | {private:.2f} | {private / plain:.2f} |", flush=True
+        )
 
 
 def main() -> None:

@@ -196,7 +196,7 @@ def _refuse_text(X: Any) -> None:
     """Raw text has no public vocabulary: counting it would read one off the private corpus."""
     sample = X[0] if isinstance(X, list | tuple) and X else X
     is_text = isinstance(sample, str | bytes) and isinstance(X, list | tuple)
-    if is_text or getattr(getattr(X, "dtype", None), "kind", "") in "US":
+    if is_text or getattr(getattr(X, "dtype", None), "kind", None) in ("U", "S"):
         raise PrivacyError(
             "PrivateSpectralLDA.fit takes word counts over a public vocabulary, not raw text: a vocabulary read off "
             "the private corpus would leak it. Count with a public word list, for example "

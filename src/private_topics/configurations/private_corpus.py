@@ -19,7 +19,6 @@ from private_topics.errors import InputError
 
 BINS = 64
 SMALLEST_LOG, LARGEST_LOG = -14.0, 14.0  # natural logarithm of a norm: 8e-7 to 1.2e6
-BIN_UNIT = 2**20
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,14 @@ class PrivateCorpus:
             start = stop
 
 
-def log_norm_histogram(norms: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Units (in steps of 2^-20) by bin of log norm; outer bins take the rest, zero norms count nowhere."""
+def log_norm_histogram(norms: Iterable[tuple[np.ndarray, np.ndarray]], step: float) -> np.ndarray:
+    """Units (in whole steps) by bin of log norm; outer bins take the rest, zero norms count nowhere."""
     counts = np.zeros(BINS + 2, np.int64)
     for norm, share in norms:
         positive = norm > 0
         position = (np.log(norm[positive]) - SMALLEST_LOG) / (LARGEST_LOG - SMALLEST_LOG) * BINS
         index = np.clip(np.floor(position) + 1, 0, BINS + 1).astype(np.int64)
-        np.add.at(counts, index, np.floor(share[positive] * BIN_UNIT).astype(np.int64))
+        np.add.at(counts, index, np.floor(share[positive] / step).astype(np.int64))
     return counts
 
 

@@ -9,7 +9,7 @@ functions below return is made of `Released` values and public settings only.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +39,6 @@ SPECTRAL_WORDS = 500
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
 START_UNIGRAM_SHARE = 0.5
-UNIT_STEP = 2.0**-20
 CARRIED_NOISE = 0.8  # topics beyond this cost perplexity: docs/choices.md
 
 Progress = Callable[[str], None]
@@ -102,6 +101,7 @@ class Sequential:
         share = self.split.second
         query = self.query("second moment", "symmetric_matrix", np.sqrt(2.0) * clip, "second_moment", share, clip)
         total = np.zeros((len(words), len(words)), np.int64)
+        factors_query = self.factors_query("second clip factors", 1)
         factors = np.zeros(1, np.int64)
         for block, lengths, part_share in self.restricted(words):
             norms = pair_norms(block.indptr, block.counts, lengths)
@@ -110,29 +110,29 @@ class Sequential:
             length = np.maximum(lengths, 3).astype(np.float64)
             weights = part_share * factor / (length * (length - 1.0))
             add_second_moment(block, truncated(weights, query.step), total)
-            factors += truncated(part_share * factor, UNIT_STEP).sum()
+            factors += truncated(part_share * factor, factors_query.step).sum()
         mirror_upper(total)
         moment = self.run.release(query, total, share, consume=True)
-        return moment, self.release_factors("second clip factors", factors)
+        return moment, self.run.release(factors_query, factors, self.small_share)
 
-    def release_factors(self, name: str, factors: np.ndarray) -> Released:
-        """Sums of clip factors, each in [0, 1] per unit. docs/proofs/clip_sums.md"""
-        query = Query(name, "vector", float(np.sqrt(len(factors))), UNIT_STEP, "clip_sums")
-        return self.run.release(query, factors, self.split.histograms / 5.0)
+    def factors_query(self, name: str, count: int) -> Query:
+        """Sums of `count` clip factors, each in [0, 1] per unit. docs/proofs/clip_sums.md"""
+        return self.query(name, "vector", np.sqrt(count), "clip_sums", self.small_share, 1.0)
 
-    def release_histogram(self, name: str, counts: np.ndarray) -> Released:
-        """Units by the logarithm of a norm. docs/proofs/histogram.md"""
-        query = Query(name, "histogram", float(np.sqrt(2.0)), UNIT_STEP, "histogram")
-        return self.run.release(query, counts, self.split.histograms / 5.0)
+    def release_histogram(self, name: str, norms: Iterable[tuple[np.ndarray, np.ndarray]]) -> Released:
+        """Units by the logarithm of a norm, from pairs (norms, shares). docs/proofs/histogram.md"""
+        query = self.query(name, "histogram", np.sqrt(2.0), "histogram", self.small_share, 1.0)
+        return self.run.release(query, log_norm_histogram(norms, query.step), self.small_share)
 
     def release_inside_frame(self, words: np.ndarray, frame: Frame) -> tuple[Released, Released, Released]:
         """Both moments inside the frame and their clip factors. docs/proofs/frame_second.md, docs/proofs/tensor.md"""
         second_clip, third_clip = self.frame_clips(words, frame)
         sums = QuantisedFrameSums(frame.matrix, self.corpus.n_units, second_clip, third_clip)
+        factors_query = self.factors_query("frame clip factors", 2)
         factors = np.zeros(2, np.int64)
         for block, lengths, share in self.restricted(words):
             second, third = sums.add(block, FrameNorms.of(block, lengths, frame.matrix), share)
-            factors += [truncated(share * factor, UNIT_STEP).sum() for factor in (second, third)]
+            factors += [truncated(share * factor, factors_query.step).sum() for factor in (second, third)]
         with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
             second_sum, third_sum = sums.second(), sums.third()
         released_second = self.release_assembled(
@@ -141,7 +141,7 @@ class Sequential:
         released_third = self.release_assembled(
             "frame third moment", "symmetric_tensor", "tensor", third_sum, third_clip, self.split.tensor
         )
-        return released_second, released_third, self.release_factors("frame clip factors", factors)
+        return released_second, released_third, self.run.release(factors_query, factors, self.small_share)
 
     def release_assembled(
         self, name: str, kind: Kind, proof: str, total: np.ndarray, clip: float, share: float
@@ -172,11 +172,11 @@ class Sequential:
 
     def frame(self, words: np.ndarray, unigram: np.ndarray) -> Frame:
         """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
-        histogram = log_norm_histogram(
+        norms = (
             (pair_norms(block.indptr, block.counts, lengths), share)
             for block, lengths, share in self.restricted(words)
         )
-        clip = clip_threshold(self.release_histogram("second norms", histogram).value, SECOND_QUANTILE)
+        clip = clip_threshold(self.release_histogram("second norms", norms).value, SECOND_QUANTILE)
         moment, factors = self.release_second(words, clip)
         scale = _positive(factors, 0)
         return frame_of(
@@ -189,14 +189,15 @@ class Sequential:
 
     def frame_clips(self, words: np.ndarray, frame: Frame) -> tuple[float, float]:
         bounds = [
-            (FrameNorms.of(block, lengths, frame.matrix), share) for block, lengths, share in self.restricted(words)
+            (norms.second_bound(), norms.third_bound(), share) for norms, share in self.frame_norms(words, frame)
         ]
-        second = log_norm_histogram((norms.second_bound(), share) for norms, share in bounds)
-        third = log_norm_histogram((norms.third_bound(), share) for norms, share in bounds)
-        return (
-            clip_threshold(self.release_histogram("frame second norms", second).value, FRAME_QUANTILE),
-            clip_threshold(self.release_histogram("frame third norms", third).value, FRAME_QUANTILE),
-        )
+        second = self.release_histogram("frame second norms", ((bound, share) for bound, _, share in bounds))
+        third = self.release_histogram("frame third norms", ((bound, share) for _, bound, share in bounds))
+        return clip_threshold(second.value, FRAME_QUANTILE), clip_threshold(third.value, FRAME_QUANTILE)
+
+    def frame_norms(self, words: np.ndarray, frame: Frame) -> Iterator[tuple[FrameNorms, np.ndarray]]:
+        for block, lengths, share in self.restricted(words):
+            yield FrameNorms.of(block, lengths, frame.matrix), share
 
     def spectral_topics(
         self, words: np.ndarray, unigram: np.ndarray, frame: Frame, k: int
@@ -244,6 +245,11 @@ class Sequential:
         return int(CARRIED_NOISE * max(mass, 0.0) / (averaged * self.corpus.n_words))
 
     # -- helpers --------------------------------------------------------------------------------------------------
+
+    @property
+    def small_share(self) -> float:
+        """Three histograms and two vectors of clip factors divide their fraction."""
+        return self.split.histograms / 5.0
 
     def query(self, name: str, kind: Kind, sensitivity: float, proof: str, share: float, clip: float) -> Query:
         """A query on the lattice that suits its noise; `clip` bounds an entry of one unit's contribution."""

@@ -1,0 +1,210 @@
+"""Helpers of the tests of a private fit: corpora as dictionaries, a run that records instead of adding noise.
+
+`RecordingRun` holds every released value fixed while the corpus changes, as the adaptive composition theorem does:
+what enters `release` for two neighbours may then be compared release by release.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.configurations.private_corpus import BINS, PrivateCorpus
+from private_topics.configurations.sequential import Sequential
+from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.privacy import mechanisms
+from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+
+Document = Mapping[int, int]
+Unit = Sequence[Document]  # the documents of one user; one document where documents are the units
+
+LARGEST_COUNT = 2**31 - 1
+EXACT_RELEASES = ("unigram", "second norms", "second moment", "second clip factors", "frame second norms",
+                  "frame third norms", "frame clip factors", "refinement")  # fmt: skip
+ASSEMBLED_RELEASES = ("frame second moment", "frame third moment")
+ALL_RELEASES = EXACT_RELEASES + ASSEMBLED_RELEASES
+
+
+def counts_of(documents: Sequence[Document], n_words: int) -> sp.csr_array:
+    """Documents given as {word: count} as a sparse matrix."""
+    rows = [row for row, document in enumerate(documents) for _ in document]
+    words = [word for document in documents for word in document]
+    values = [count for document in documents for count in document.values()]
+    return sp.csr_array((np.array(values, np.int64), (rows, words)), shape=(len(documents), n_words))
+
+
+def corpus_of_units(
+    units: Sequence[Unit], n_words: int, *, n_units: int | None = None, block_documents: int = 16_384
+) -> PrivateCorpus:
+    """Units as `fit` sees them; `n_units` pretends to a larger corpus, for the finer lattice that it gets."""
+    documents = [document for unit in units for document in unit]
+    labels = [label for label, unit in enumerate(units) for _ in unit]
+    groups = None if all(len(unit) == 1 for unit in units) else labels
+    corpus = PrivateCorpus.of(MatrixBlocks(counts_of(documents, n_words), block_documents), groups)
+    return PrivateCorpus(corpus.blocks, n_units or corpus.n_units, corpus.share)
+
+
+@dataclass(frozen=True)
+class Entering:
+    """What enters `release`: the query as declared and the exact aggregate."""
+
+    query: Query
+    aggregate: np.ndarray
+    share: float
+
+
+class RecordingRun(PrivateRun):
+    """Records what enters each release and answers with values fixed beforehand, zero by default."""
+
+    def __init__(self, budget: PrivacyBudget, answers: Mapping[str, np.ndarray] | None = None) -> None:
+        self.budget, self.sampler = budget, "fast"
+        self.mu_total = _mu_total(budget)  # no noise stream: nothing is drawn
+        self.answers = dict(answers or {})
+        self.entering: dict[str, Entering] = {}
+
+    def release(self, query: Query, aggregate: Any, share: float, *, consume: bool = False) -> Released:
+        integers = mechanisms._checked(query, aggregate, consume)
+        event = self._event(query, share, integers)
+        assert query.name not in self.entering, "two releases of one name"
+        self.entering[query.name] = Entering(query, integers.copy(), share)
+        value = np.array(self.answers.get(query.name, np.zeros(integers.shape)), np.float64)
+        assert value.shape == integers.shape
+        return Released(value, query, event, mechanisms._RELEASE_TOKEN)
+
+
+@cache
+def _mu_total(budget: PrivacyBudget) -> float:
+    return PrivateRun(budget, noise_seed=0).mu_total
+
+
+@dataclass(frozen=True)
+class PublicInputs:
+    """Everything that is released before a given release, or public from the start."""
+
+    n_words: int
+    words: np.ndarray  # of the spectral stage
+    frame: np.ndarray  # len(words) × rank
+    topics: np.ndarray  # topics × n_words
+    second_bin: int = 33  # bins of the canned norm histograms: they set the clips
+    frame_second_bin: int = 33
+    frame_third_bin: int = 33
+    alpha0: float = 1.0
+    epsilon: float = 1.0
+    split: BudgetSplit = field(default_factory=BudgetSplit)
+
+
+def spike(position: int) -> np.ndarray:
+    """A norm histogram with everything in one bin: the clip becomes that bin's upper edge."""
+    histogram = np.zeros(BINS + 2)
+    histogram[position] = 1000.0
+    return histogram
+
+
+def sequential(run: PrivateRun, corpus: PrivateCorpus, public: PublicInputs, *, n_topics: int = 2) -> Sequential:
+    return Sequential(
+        run, public.split, corpus, n_topics, public.alpha0, 2, np.random.RandomState(0), lambda stage: None
+    )
+
+
+def entering_releases(corpus: PrivateCorpus, public: PublicInputs) -> dict[str, Entering]:
+    """Run the real code of every release on `corpus`, with the earlier released values given by `public`."""
+    answers = {
+        "second norms": spike(public.second_bin),
+        "frame second norms": spike(public.frame_second_bin),
+        "frame third norms": spike(public.frame_third_bin),
+        "second moment": np.eye(len(public.words)),
+        "second clip factors": np.ones(1),
+    }
+    run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers)
+    fit = sequential(run, corpus, public)
+    with numba_threads(1):  # the corpora are tiny
+        fit.release_unigram(public.split.unigram)
+        fit.frame(public.words, np.full(public.n_words, 1.0 / public.n_words))
+        fit.release_inside_frame(public.words, SimpleNamespace(matrix=public.frame))  # type: ignore[arg-type]
+        fit.release_statistic(public.topics, "refinement", public.split.refine)
+    assert set(run.entering) == set(ALL_RELEASES)
+    return run.entering
+
+
+def ratio(first: Entering, second: Entering) -> float:
+    """Distance of two aggregates over the declared sensitivity. Frobenius is isometric for symmetric arrays."""
+    assert first.query == second.query, "the query itself depends on the corpus"
+    distance = np.linalg.norm((first.aggregate - second.aggregate).astype(np.float64))
+    return float(distance * first.query.step / first.query.sensitivity)
+
+
+def exceeds(first: Entering, second: Entering, declared: float = 1.0) -> bool:
+    """Whether the distance is above `declared` times the sensitivity: in rational arithmetic where it is close."""
+    close = ratio(first, second) / declared
+    if abs(close - 1.0) > 1e-7:
+        return close > 1.0
+    difference = (first.aggregate - second.aggregate).ravel()
+    squares = sum(int(entry) ** 2 for entry in difference)
+    bound = Fraction(first.query.sensitivity) * Fraction(declared)
+    return squares * Fraction(first.query.step) ** 2 > bound**2
+
+
+def check_sensitivity(family: Sequence[dict[str, Entering]], name: str, declared: float = 1.0) -> float:
+    """Assert that no two members of a family of neighbours are further apart than declared; return the largest ratio."""
+    largest = 0.0
+    for first, second in itertools.combinations(family, 2):
+        assert not exceeds(first[name], second[name], declared), f"{name}: neighbours beyond the sensitivity"
+        largest = max(largest, ratio(first[name], second[name]))
+    return largest
+
+
+@contextmanager
+def numba_threads(count: int) -> Iterator[None]:
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@contextmanager
+def captured_releases() -> Iterator[list[tuple[Entering, Released]]]:
+    """Every release of every run inside, with its un-noised aggregate beside the released value."""
+    seen: list[tuple[Entering, Released]] = []
+    original = PrivateRun.release
+
+    def release(self: PrivateRun, query: Query, aggregate: Any, share: float, *, consume: bool = False) -> Released:
+        before = np.array(aggregate)
+        released = original(self, query, aggregate, share, consume=consume)
+        seen.append((Entering(query, before, share), released))
+        return released
+
+    PrivateRun.release = release  # type: ignore[method-assign]
+    try:
+        yield seen
+    finally:
+        PrivateRun.release = original  # type: ignore[method-assign]
+
+
+@contextmanager
+def replaced_aggregates(replace: Callable[[Query, np.ndarray], np.ndarray]) -> Iterator[list[Query]]:
+    """Every aggregate is replaced before the noise: what comes out cannot depend on the corpus any more."""
+    queries: list[Query] = []
+    original = PrivateRun.release
+
+    def release(self: PrivateRun, query: Query, aggregate: Any, share: float, *, consume: bool = False) -> Released:
+        queries.append(query)
+        return original(self, query, np.array(replace(query, np.asarray(aggregate))), share)
+
+    PrivateRun.release = release  # type: ignore[method-assign]
+    try:
+        yield queries
+    finally:
+        PrivateRun.release = original  # type: ignore[method-assign]
