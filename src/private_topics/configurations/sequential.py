@@ -38,8 +38,8 @@ from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 SPECTRAL_WORDS = 500
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
-START_UNIGRAM_SHARE = 0.5
-CARRIED_NOISE = 0.8  # topics beyond this cost perplexity: docs/choices.md
+LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
+CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: docs/choices.md
 
 Progress = Callable[[str], None]
 
@@ -73,7 +73,8 @@ class Sequential:
         words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
         self.progress("second moment")
         frame = self.frame(words, unigram)
-        k = min(self.n_topics, frame.supported, self.carried(float(noisy_unigram.value.sum())))
+        mass = max(float(noisy_unigram.value.sum()), noisy_unigram.sigma)
+        k = min(self.n_topics, frame.supported, self.carried(mass))
         if k < self.n_topics:
             _warn_unsupported(max(k, 1), self.n_topics)
         if k <= 1:
@@ -81,7 +82,7 @@ class Sequential:
         self.progress("moments inside the frame")
         topics, alpha = self.spectral_topics(words, unigram, frame, k)
         if self.refine_steps:
-            topics, alpha = self.refined(topics, unigram)
+            topics, alpha = self.refined(topics, unigram, mass)
         return PrivateModel(topics, alpha, frame.supported)
 
     # -- releases -------------------------------------------------------------------------------------------------
@@ -209,9 +210,14 @@ class Sequential:
         topics[:, words] = inside * unigram[words].sum()
         return topics / topics.sum(axis=1, keepdims=True), alpha
 
-    def refined(self, start: np.ndarray, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps of variational EM on released statistics, each estimate a weighted average of all so far."""
-        topics = (1.0 - START_UNIGRAM_SHARE) * start + START_UNIGRAM_SHARE * unigram
+    def refined(self, start: np.ndarray, unigram: np.ndarray, mass: float) -> tuple[np.ndarray, np.ndarray]:
+        """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
+
+        The start leans on the unigram the more, the more noise the refinement will have.
+        """
+        noise = len(start) * self.noise_per_topic(mass)
+        lean = LARGEST_START_SHARE * noise / (noise + HALF_START_NOISE)
+        topics = (1.0 - lean) * start + lean * unigram
         total = np.zeros_like(topics)
         weight_sum = squares = 0.0
         for step in range(1, self.refine_steps + 1):
@@ -237,12 +243,14 @@ class Sequential:
 
     def carried(self, mass: float) -> int:
         """How many topics the refinement can estimate: its noise stays below `CARRIED_NOISE` of a mean entry."""
-        if not self.refine_steps:
-            return self.n_topics
+        return int(CARRIED_NOISE / self.noise_per_topic(mass)) if self.refine_steps else self.n_topics
+
+    def noise_per_topic(self, mass: float) -> float:
+        """Noise of an entry of the averaged refinement statistic over the mean entry, if there were one topic."""
         sigma = np.sqrt(2.0) / (self.run.mu_total * np.sqrt(self.split.refine / self.refine_steps))
         weights = np.arange(1, self.refine_steps + 1)
         averaged = sigma * np.sqrt((weights**2).sum()) / weights.sum()
-        return int(CARRIED_NOISE * max(mass, 0.0) / (averaged * self.corpus.n_words))
+        return float(averaged * self.corpus.n_words / mass)
 
     # -- helpers --------------------------------------------------------------------------------------------------
 

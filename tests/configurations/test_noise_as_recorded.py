@@ -1,0 +1,209 @@
+"""Each release of a real fit carries the noise that its record states, and the run costs what the accountant says.
+
+The residual (released value minus exact aggregate) in isometric coordinates, over the recorded sigma, has a
+chi-squared law with one degree of freedom per coordinate. Both tails are cut at 5e-7, a false-alarm rate of 1e-6 for
+each release, over a fixed noise seed. A release needs about 9,300 coordinates before the same test sees 7 % too
+little noise with probability one half, and about 20,000 before it sees it almost surely: the second moment and the
+refinements have them; one unigram, histogram, vector of clip factors or small frame has too few, and is tested against
+noise that is half as large (histograms and the frame) or not at all (one or two clip factors), but together over
+many fits they are tested against 7 % too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from private_support import Entering, captured_releases
+from scipy.stats import chi2
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.privacy import mechanisms
+from private_topics.privacy.accountant import Accountant
+from private_topics.privacy.mechanisms import Released
+from private_topics.privacy.randomness import NoiseStream
+
+FALSE_ALARM = 1e-6
+ENOUGH = 20_000
+LARGE, SMALL = (4_000, 600, 12), (2_000, 60, 3)
+Seen = list[tuple[Entering, Released]]
+
+
+@cache
+def corpus(shape: tuple[int, int, int]):
+    return make_lda_corpus(*shape, alpha0=0.1, random_state=0)[0]
+
+
+@cache
+def releases(shape: tuple[int, int, int], noise_seed: int = 0) -> tuple[Seen, PrivateSpectralLDA]:
+    model = PrivateSpectralLDA(
+        shape[2], epsilon=20.0, delta=1e-5, alpha0=0.1, refine_steps=3, noise_seed=noise_seed
+    )
+    with captured_releases() as seen, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        model.fit(corpus(shape))
+    return seen, model
+
+
+def isometric(entering: Entering, residual: np.ndarray) -> np.ndarray:
+    """Coordinates of a residual in an orthonormal basis of its space."""
+    if not entering.query.kind.startswith("symmetric"):
+        return residual.ravel()
+    size, order = len(residual), residual.ndim
+    index = np.array(list(itertools.combinations_with_replacement(range(size), order)))
+    distinct = 1 + np.count_nonzero(np.diff(index, axis=1), axis=1)
+    permutations = np.array({2: [0, 1, 2], 3: [0, 1, 3, 6]}[order])[distinct]
+    return residual[tuple(index.T)] * np.sqrt(permutations)
+
+
+def standardised(entering: Entering, released: Released) -> np.ndarray:
+    residual = released.value - entering.aggregate * entering.query.step
+    return isometric(entering, residual) / released.sigma
+
+
+def as_recorded(standard: np.ndarray) -> bool:
+    statistic, size = float((standard**2).sum()), standard.size
+    return chi2.ppf(FALSE_ALARM / 2, size) < statistic < chi2.isf(FALSE_ALARM / 2, size)
+
+
+def test_every_release_has_the_noise_that_is_recorded():
+    seen, model = releases(LARGE)
+    recorded = model.privacy_.releases
+    assert [released.name for _, released in seen] == [release.name for release in recorded]
+    names = [release.name for release in recorded]
+    assert names == ["unigram", "second norms", "second moment", "second clip factors", "frame second norms",
+                     "frame third norms", "frame second moment", "frame third moment", "frame clip factors",
+                     "refinement 1", "refinement 2", "refinement 3"]  # fmt: skip
+    for (entering, released), release in zip(seen, recorded, strict=True):
+        assert release.sigma == released.sigma
+        assert release.sensitivity == entering.query.sensitivity
+        standard = standardised(entering, released)
+        assert standard.size == release.coordinates
+        assert as_recorded(standard), release.name
+        assert np.abs(standard).max() < math.sqrt(chi2.isf(FALSE_ALARM / standard.size, 1)), release.name
+
+
+def weaker(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    exact = NoiseStream.rounded_gaussian
+    monkeypatch.setattr(
+        NoiseStream, "rounded_gaussian", lambda self, count, ratio: exact(self, count, ratio * factor)
+    )
+
+
+def test_seven_percent_too_little_noise_is_caught(monkeypatch):
+    weaker(monkeypatch, 0.93)
+    seen, _ = releases.__wrapped__(LARGE)
+    large = [(entering, released) for entering, released in seen if released.event.coordinates >= ENOUGH]
+    assert [released.name for _, released in large] == ["second moment"]
+    refinements = [standardised(*pair) for pair in seen if pair[1].name.startswith("refinement")]
+    assert not as_recorded(standardised(*large[0]))
+    assert not as_recorded(np.concatenate(refinements))
+
+
+def test_half_the_noise_is_caught_in_histograms_and_frame(monkeypatch):
+    weaker(monkeypatch, 0.5)
+    seen, _ = releases.__wrapped__(LARGE)
+    for entering, released in seen:
+        if not released.name.endswith("clip factors"):
+            assert not as_recorded(standardised(entering, released)), released.name
+
+
+SMALL_RELEASES = ("unigram", "second norms", "second clip factors", "frame second norms", "frame third norms",
+                  "frame second moment", "frame third moment", "frame clip factors")  # fmt: skip
+REPEATS = 60
+
+
+def small_release_residuals(name: str, factor: float = 1.0) -> np.ndarray:
+    """Many draws of the small releases of one fit, each time at the sigma and the step of that fit."""
+    entering, released = next(pair for pair in releases(SMALL)[0] if pair[1].name == name)
+    stream = NoiseStream.seeded(7)
+    repeats = REPEATS if released.event.coordinates > 50 else 40 * REPEATS
+    draws = []
+    for _ in range(max(repeats, 25_000 // released.event.coordinates)):
+        value = mechanisms._noisy(
+            entering.query, entering.aggregate, released.sigma * factor, stream.rounded_gaussian, False
+        )
+        draws.append(isometric(entering, value - entering.aggregate * entering.query.step) / released.sigma)
+    return np.concatenate(draws)
+
+
+@pytest.mark.parametrize("name", SMALL_RELEASES)
+def test_small_releases_too_have_their_noise_when_drawn_often(name):
+    exact = small_release_residuals(name)
+    assert exact.size >= ENOUGH
+    assert as_recorded(exact)
+    assert not as_recorded(small_release_residuals(name, 0.93))
+
+
+def test_noise_of_different_releases_is_independent():
+    """No stream is used twice: correlations of equally long stretches stay below their 1e-6 quantile."""
+    seen, _ = releases(LARGE)
+    parts = [standardised(*pair) for pair in seen if pair[1].event.coordinates >= 500]
+    for first, second in itertools.combinations(parts, 2):
+        size = min(first.size, second.size)
+        correlation = float(first[:size] @ second[:size]) / math.sqrt(size)
+        assert abs(correlation) < 5.5
+
+
+@pytest.mark.parametrize("shape", [SMALL, LARGE])
+def test_the_whole_run_is_accounted(shape):
+    """Closed form = PLD to 1 %, both at most OpenDP's zCDP conversion, and no more spent than was asked for."""
+    from private_topics.privacy.curves import gdp_delta
+
+    _, model = releases(shape)
+    statement = model.privacy_
+    delta = statement.delta
+    squares = [(release.sensitivity / release.sigma) ** 2 for release in statement.releases]
+    assert statement.accounting == "Gaussian differential privacy"
+    assert statement.epsilon_spent <= statement.epsilon
+    assert math.isclose(sum(release.share for release in statement.releases), 1.0, rel_tol=1e-6)
+    assert gdp_delta(math.sqrt(sum(squares)), statement.epsilon) <= delta
+    assert math.isclose(statement.epsilon_spent, statement.epsilon, rel_tol=1e-6)
+    composed = pld.identity(value_discretization_interval=1e-3)
+    for square in squares:
+        composed = composed.compose(
+            pld.from_gaussian_mechanism(1.0 / math.sqrt(square), value_discretization_interval=1e-3)
+        )
+    by_pld = composed.get_epsilon_for_delta(delta)
+    assert math.isclose(by_pld, statement.epsilon_spent, rel_tol=0.01)
+    by_opendp = opendp_epsilon(sum(squares) / 2.0, delta)
+    assert statement.epsilon_spent <= by_opendp
+    assert by_pld <= by_opendp
+
+
+def opendp_epsilon(rho: float, delta: float) -> float:
+    """OpenDP's conversion of zCDP, through a measurement with this rho."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "floating-point")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    gaussian = dp.m.make_gaussian(*space, scale=math.sqrt(0.5 / rho))
+    profile = dp.c.make_zCDP_to_approxDP(gaussian).map(d_in=1.0)
+    return float(profile.epsilon(delta))
+
+
+@pytest.mark.parametrize("refine_steps", [0, 1, 4])
+def test_no_path_spends_more_than_asked(refine_steps):
+    """With few supported directions and with many, the accountant of the run stays within the budget."""
+    for epsilon in (0.05, 1.0, 50.0):
+        model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-6, refine_steps=refine_steps, noise_seed=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            model.fit(corpus(SMALL))
+        assert model.privacy_.epsilon_spent <= epsilon
+        assert sum(release.share for release in model.privacy_.releases) <= 1.0 + 1e-9
+
+
+def test_an_unequal_list_of_noises_is_priced_by_its_squares():
+    """Different sigma per release: mu adds in squares, whatever the order."""
+    seen, model = releases(SMALL)
+    events = [released.event for _, released in seen]
+    assert len({event.sigma for event in events}) > 5
+    forward, backward = (Accountant(order).epsilon(model.delta) for order in (events, events[::-1]))
+    assert math.isclose(forward, backward, rel_tol=1e-9)
+    assert math.isclose(forward, model.privacy_.epsilon_spent, rel_tol=1e-9)
