@@ -156,7 +156,7 @@ def exceeds(first: Entering, second: Entering, declared: float = 1.0) -> bool:
 
 
 def check_sensitivity(family: Sequence[dict[str, Entering]], name: str, declared: float = 1.0) -> float:
-    """Assert that no two members of a family of neighbours are further apart than declared; return the largest ratio."""
+    """Assert that no two of a family of neighbours are further apart than declared; return the largest ratio."""
     largest = 0.0
     for first, second in itertools.combinations(family, 2):
         assert not exceeds(first[name], second[name], declared), f"{name}: neighbours beyond the sensitivity"

@@ -2,11 +2,11 @@
 
 The residual (released value minus exact aggregate) in isometric coordinates, over the recorded sigma, has a
 chi-squared law with one degree of freedom per coordinate. Both tails are cut at 5e-7, a false-alarm rate of 1e-6 for
-each release, over a fixed noise seed. A release needs about 9,300 coordinates before the same test sees 7 % too
-little noise with probability one half, and about 20,000 before it sees it almost surely: the second moment and the
-refinements have them; one unigram, histogram, vector of clip factors or small frame has too few, and is tested against
-noise that is half as large (histograms and the frame) or not at all (one or two clip factors), but together over
-many fits they are tested against 7 % too.
+each release, over a fixed noise seed. A release needs about 2,700 coordinates before the same test sees 7 % too little
+noise with probability one half, and 20,000 put it beyond doubt: the second moment has them, and the refinements
+together. One unigram, histogram, vector of clip factors or small frame has too few. In one fit these are tested
+against half the noise (not the clip factors, which are one and two numbers); drawn often, at the sigma and the step of
+the fit, they are tested against 7 % too.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from functools import cache
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
-from private_support import Entering, captured_releases
 from scipy.stats import chi2
 
+from private_support import Entering, captured_releases
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.privacy import mechanisms
 from private_topics.privacy.accountant import Accountant
@@ -41,9 +41,7 @@ def corpus(shape: tuple[int, int, int]):
 
 @cache
 def releases(shape: tuple[int, int, int], noise_seed: int = 0) -> tuple[Seen, PrivateSpectralLDA]:
-    model = PrivateSpectralLDA(
-        shape[2], epsilon=20.0, delta=1e-5, alpha0=0.1, refine_steps=3, noise_seed=noise_seed
-    )
+    model = PrivateSpectralLDA(shape[2], epsilon=20.0, delta=1e-5, alpha0=0.1, refine_steps=3, noise_seed=noise_seed)
     with captured_releases() as seen, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(corpus(shape))
@@ -180,7 +178,7 @@ def opendp_epsilon(rho: float, delta: float) -> float:
     """OpenDP's conversion of zCDP, through a measurement with this rho."""
     import opendp.prelude as dp
 
-    dp.enable_features("contrib", "floating-point")
+    dp.enable_features("contrib", "idealized-numerics")
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     gaussian = dp.m.make_gaussian(*space, scale=math.sqrt(0.5 / rho))
     profile = dp.c.make_zCDP_to_approxDP(gaussian).map(d_in=1.0)

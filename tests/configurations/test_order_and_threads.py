@@ -1,9 +1,11 @@
-"""With a fixed noise seed every released value is the same, bit for bit, whatever the order of the documents, the size
-and the source of the blocks and the number of threads. The exact sums are integers; what is assembled from them in
-float64 is assembled in one order on one thread."""
+"""With a fixed noise seed every released value is the same, bit for bit, whatever the order, blocks and threads.
+
+The exact sums are integers; what is assembled from them in float64 is assembled in one order on one thread.
+"""
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -11,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from private_support import captured_releases, numba_threads
 
+from private_support import captured_releases, numba_threads
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.corpus.blocks import MatrixBlocks, write_npz_block
 
@@ -33,7 +35,9 @@ def users() -> np.ndarray:
     return np.random.default_rng(1).zipf(1.5, N_DOCUMENTS) % 700
 
 
-def fitted(X: Any, groups: Any = None, *, n_jobs: int | None = None) -> tuple[dict[str, np.ndarray], PrivateSpectralLDA]:
+def fitted(
+    X: Any, groups: Any = None, *, n_jobs: int | None = None
+) -> tuple[dict[str, np.ndarray], PrivateSpectralLDA]:
     model = PrivateSpectralLDA(4, epsilon=30.0, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=3, n_jobs=n_jobs)
     with captured_releases() as seen, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
@@ -72,7 +76,7 @@ def as_blocks_of(rows: int) -> Callable[[Any], Any]:
 
 def as_list(path: Any) -> list[Any]:
     cuts = [0, 1, 513, 513, 1500, N_DOCUMENTS]
-    return [counts()[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [counts()[start:stop] for start, stop in itertools.pairwise(cuts)]
 
 
 def as_folder(path: Any) -> Any:

@@ -87,10 +87,11 @@ def _seed_state(seed, document):  # type: ignore[no-untyped-def]
     return state | np.uint64(1)
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _row_totals(word_topics):  # type: ignore[no-untyped-def]
+    """Row sums, added in the order in which the sampler adds them again."""
     totals = np.empty(len(word_topics))
-    for word in prange(len(word_topics)):
+    for word in range(len(word_topics)):
         total = 0.0
         for value in word_topics[word]:
             total += value

@@ -23,7 +23,7 @@ class EigenPairs:
 def decompose(
     tensor: np.ndarray,
     *,
-    restarts: int = 4,
+    restarts: int = 2,
     max_iterations: int = 300,
     tolerance: float = 1e-13,
     random_state: np.random.RandomState | None = None,
