@@ -92,8 +92,8 @@ def as_dense(path: Any) -> np.ndarray:
 @pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])
 @pytest.mark.parametrize(
     "source",
-    [as_blocks_of(17), as_blocks_of(1_024), as_list, as_folder, as_dense],
-    ids=["17 documents a block", "1,024 documents a block", "list", "folder", "dense"],
+    [as_blocks_of(77), as_blocks_of(1_024), as_list, as_folder, as_dense],
+    ids=["77 documents a block", "1,024 documents a block", "list", "folder", "dense"],
 )
 def test_blocks_do_not_matter(source, grouped, tmp_path):
     assert_identical(fitted(source(tmp_path), users() if grouped else None), grouped)
