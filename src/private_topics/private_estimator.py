@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from private_topics.configurations.private_corpus import PrivateCorpus
@@ -194,14 +196,31 @@ class PrivateSpectralLDA(TopicEstimator):
 
 def _refuse_text(X: Any) -> None:
     """Raw text has no public vocabulary: counting it would read one off the private corpus."""
-    sample = X[0] if isinstance(X, list | tuple) and X else X
-    is_text = isinstance(sample, str | bytes) and isinstance(X, list | tuple)
-    if is_text or getattr(getattr(X, "dtype", None), "kind", None) in ("U", "S"):
+    if _holds_text(X):
         raise PrivacyError(
             "PrivateSpectralLDA.fit takes word counts over a public vocabulary, not raw text: a vocabulary read off "
             "the private corpus would leak it. Count with a public word list, for example "
             "CountVectorizer(vocabulary=words).transform(texts)."
         )
+
+
+def _holds_text(X: Any) -> bool:
+    """Whether `X` is an array, frame or list (of lists) of strings; a path to counts is not."""
+    if isinstance(X, str | bytes):
+        return len(X.split()) > 1 and not os.path.exists(X)
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "US" or (X.dtype == object and X.size > 0 and _holds_word(X.ravel()[0]))
+    return isinstance(X, list | tuple) and len(X) > 0 and _holds_word(X[0])
+
+
+def _holds_word(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and _holds_word(value[0])
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "US"
+    return isinstance(value, str | bytes)
 
 
 def _spectral_shares(split: BudgetSplit) -> tuple[float, ...]:

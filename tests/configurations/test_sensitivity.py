@@ -308,7 +308,7 @@ def test_a_contribution_depends_on_its_own_document_only():
         np.testing.assert_array_equal(together[name].aggregate, sum(one[name].aggregate for one in alone))
     sums = [frame_sums(texts, public.frame, 0.5, 0.5, len(texts))]
     parts = [frame_sums([text], public.frame, 0.5, 0.5, len(texts)) for text in texts]
-    for field in ("cube", "cross", "mass"):
+    for field in ("square", "cube", "cross", "mass"):
         np.testing.assert_array_equal(getattr(sums[0], field), sum(getattr(part, field) for part in parts))
 
 
@@ -331,9 +331,9 @@ def exact_moments(sums: QuantisedFrameSums) -> tuple[np.ndarray, np.ndarray]:
     rank = frame.shape[1]
     cross = sums.cross.astype(object) * Fraction(sums.row_step)
     mass = sums.mass.astype(object) * Fraction(sums.mass_step)
-    second = frame.T @ cross[:, :rank] - (frame.T * mass[0]) @ frame
+    second = sums.square.astype(object) * Fraction(sums.square_step) ** 2 - (frame.T * mass[0]) @ frame
     pairs = (frame[:, :, None] * frame[:, None, :]).reshape(len(frame), rank * rank)
-    mixed = (pairs.T @ cross[:, rank:]).reshape(rank, rank, rank)
+    mixed = (pairs.T @ cross).reshape(rank, rank, rank)
     triple = (pairs.T @ (frame * mass[1][:, None])).reshape(rank, rank, rank)
     cube = np.empty((rank, rank, rank), object)
     packed = dict(zip(zip(*np.triu_indices(rank), strict=True), range(rank * (rank + 1) // 2), strict=True))

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numba import njit
 from sklearn.utils import check_random_state
 
-from private_topics.corpus.counts import validate_counts
 from private_topics.errors import InputError
 
 TOPIC_CONCENTRATION = 0.1
@@ -63,9 +62,12 @@ def make_lda_corpus(
         indices.append(words)
         data.append(counts)
     indptr = np.concatenate(([0], np.cumsum(np.concatenate(row_sizes))))
+    if indptr[-1] <= np.iinfo(np.int32).max:  # one type for both index arrays: scipy's slicing and tocoo want that
+        indptr = indptr.astype(np.int32)
     matrix = sp.csr_array((n_documents, n_words), dtype=np.int32)
     matrix.data, matrix.indices, matrix.indptr = np.concatenate(data), np.concatenate(indices), indptr
-    return validate_counts(matrix, caller="make_lda_corpus"), topics, alpha
+    matrix.has_canonical_format = True
+    return matrix, topics, alpha
 
 
 def _check_parameter(name: str, value: Any, kind: type, *, count_like: bool = False) -> None:

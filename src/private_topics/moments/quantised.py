@@ -22,9 +22,9 @@ from private_topics.moments.norms import frame_norms
 from private_topics.moments.third_order import three_placements, unpack_cube
 
 SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
-CUBE_BITS = 14
-CUBE_ROWS = 512  # 512 · 2^14 · 2^28 = 2^51: every partial sum of the matrix product is an exact integer
-ASSEMBLY_ERROR = 2.0**-40  # of units × clip, for contractions over at most 2,000 words; docs/proofs/tensor.md
+SQUARE_BITS, CUBE_BITS = 22, 14
+PRODUCT_ROWS = 512  # 512 · 2^44 = 2^53 and 512 · 2^14 · 2^28 = 2^51: partial sums of the products are exact integers
+ASSEMBLY_ERROR = 2.0**-40  # of units × clip, for contractions over at most 2,000 words: docs/proofs/tensor.md
 
 
 def truncated(values: np.ndarray, step: float) -> np.ndarray:
@@ -36,6 +36,11 @@ def truncated(values: np.ndarray, step: float) -> np.ndarray:
 def finest_step(largest_sum: float) -> float:
     """The finest power of two in which an int64 holds sums up to `largest_sum`, with two bits to spare."""
     return math.ldexp(1.0, math.frexp(largest_sum)[1] - 60)
+
+
+def _root_step(root: float, bits: int) -> float:
+    """A power of two in which numbers up to `root` stay below 2^bits."""
+    return math.ldexp(1.0, math.frexp(root)[1] - bits)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class QuantisedFrameSums:
     third_clip: float
     row_step: float = field(init=False)
     mass_step: float = field(init=False)
+    square_step: float = field(init=False)
     cube_step: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,31 +92,27 @@ class QuantisedFrameSums:
         widest = max(float(np.sqrt((self.frame**2).sum(axis=1)).max()), np.finfo(float).tiny)
         self.row_step = finest_step(1.5 * self.n_units * widest)
         self.mass_step = finest_step(0.5 * self.n_units)
-        root = math.frexp(float(np.cbrt(self.third_clip)))[1]
-        self.cube_step = math.ldexp(1.0, root - CUBE_BITS)
+        room = 62 - int(self.n_units).bit_length()  # the totals of squares and cubes fit in int64
+        self.square_step = _root_step(math.sqrt(self.second_clip), min(SQUARE_BITS, room // 2))
+        self.cube_step = _root_step(float(np.cbrt(self.third_clip)), min(CUBE_BITS, room // 3))
+        self.square = np.zeros((rank, rank), np.int64)
         self.cube = np.zeros((rank, rank * (rank + 1) // 2), np.int64)
-        self.cross = np.zeros((n_words, 2 * rank), np.int64)
+        self.cross = np.zeros((n_words, rank), np.int64)
         self.mass = np.zeros((2, n_words), np.int64)
 
-    def factors(self, norms: FrameNorms, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def factors(self, norms: FrameNorms) -> tuple[np.ndarray, np.ndarray]:
         """Clip factors in [0, 1] of both features; zero for a document that contributes nothing."""
         used = (norms.length + norms.second) > 0
-        # What truncating rows and masses may add to the second moment, per unit of the document's share.
-        slack = norms.length * self.row_step * math.sqrt(self.frame.shape[1]) + norms.second * self.mass_step
-        room = np.maximum(0.0, self.second_clip * SAFETY - slack / share)
-        second = np.minimum(1.0, room / np.where(used, norms.second_bound(), 1.0))
+        second = np.minimum(1.0, self.second_clip * SAFETY / np.where(used, norms.second_bound(), 1.0))
         third = np.minimum(1.0, self.third_clip * SAFETY / np.where(used, norms.third_bound(), 1.0))
         return np.where(used, second, 0.0), np.where(used, third, 0.0)
 
     def add(self, block: WordBlock, norms: FrameNorms, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Add one block; return the clip factors."""
-        second, third = self.factors(norms, share)
+        second, third = self.factors(norms)
         second_weight = share * second / norms.pairs
         third_weight = share * third / norms.triples
-        rank = self.frame.shape[1]
-        rows = np.empty((block.n_documents, 2 * rank), np.int64)
-        rows[:, :rank] = truncated(norms.projected * second_weight[:, None], self.row_step)
-        rows[:, rank:] = truncated(norms.projected * third_weight[:, None], self.row_step)
+        rows = truncated(norms.projected * third_weight[:, None], self.row_step)
         order = interleaved(block.n_words)
         add_transposed_times(
             order, block.word_start, block.by_word, block.document_of, block.counts, rows, self.cross
@@ -119,19 +121,23 @@ class QuantisedFrameSums:
             add_weighted_counts(
                 block.indptr, block.words, block.counts, truncated(weight, self.mass_step), self.mass[index]
             )
-        self._add_cube(norms.projected * np.cbrt(third_weight * SAFETY)[:, None])
+        self._add_powers(
+            norms.projected * np.sqrt(second_weight * SAFETY)[:, None],
+            norms.projected * np.cbrt(third_weight * SAFETY)[:, None],
+        )
         return second, third
 
-    def _add_cube(self, scaled: np.ndarray) -> None:
+    def _add_powers(self, for_square: np.ndarray, for_cube: np.ndarray) -> None:
         first, second = np.triu_indices(self.frame.shape[1])
-        for start in range(0, len(scaled), CUBE_ROWS):
-            rows = np.trunc(scaled[start : start + CUBE_ROWS] / self.cube_step)
+        for start in range(0, len(for_square), PRODUCT_ROWS):
+            rows = np.trunc(for_square[start : start + PRODUCT_ROWS] / self.square_step)
+            self.square += (rows.T @ rows).astype(np.int64)
+            rows = np.trunc(for_cube[start : start + PRODUCT_ROWS] / self.cube_step)
             self.cube += (rows.T @ (rows[:, first] * rows[:, second])).astype(np.int64)
 
     def second(self) -> np.ndarray:
         """`Σ W'phi2 W` (clipped), assembled in float64 from the exact sums."""
-        rank = self.frame.shape[1]
-        product = self.frame.T @ (self.cross[:, :rank] * self.row_step)
+        product = self.square * self.square_step**2
         product -= (self.frame.T * (self.mass[0] * self.mass_step)) @ self.frame
         result: np.ndarray = (product + product.T) / 2.0
         return result
@@ -140,7 +146,7 @@ class QuantisedFrameSums:
         """`Σ phi3(W,W,W)` (clipped), assembled in float64 from the exact sums."""
         n_words, rank = self.frame.shape
         flat = (self.frame[:, :, None] * self.frame[:, None, :]).reshape(n_words, rank * rank)
-        mixed = (flat.T @ (self.cross[:, rank:] * self.row_step)).reshape(rank, rank, rank)
+        mixed = (flat.T @ (self.cross * self.row_step)).reshape(rank, rank, rank)
         weighted = self.frame * (self.mass[1] * self.mass_step)[:, None]
         triple = (flat.T @ weighted).reshape(rank, rank, rank)
         return unpack_cube(self.cube * self.cube_step**3) - three_placements(mixed) + 2.0 * triple
@@ -173,6 +179,8 @@ def _add_statistic(order, word_start, by_word, document_of, counts, word_topics,
         for q in range(word_start[word], word_start[word + 1]):
             p = by_word[q]
             n = document_of[p]
+            if weights[n] <= 0.0:
+                continue  # also keeps 0 · inf away from the integers
             total = 0.0
             for a in range(k):
                 total += pull[n, a] * topic[a]

@@ -115,8 +115,8 @@ class PrivateRun:
 
     ``sampler`` is "fast" (rounded Gaussian, accounted in GDP) or "exact" (OpenDP's discrete Gaussian,
     accounted in zCDP, slow). A ``noise_seed`` makes the run reproducible and therefore not private.
-    ``reserve`` is called once with the budget before the first draw; when it raises, nothing has been
-    charged or drawn.
+    ``reserve`` is called once with the budget before the first draw (with ``exact=True`` for that sampler);
+    when it raises, nothing has been charged or drawn.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class PrivateRun:
         *,
         sampler: str = "fast",
         noise_seed: int | None = None,
-        reserve: Callable[[PrivacyBudget], None] | None = None,
+        reserve: Callable[..., None] | None = None,
     ) -> None:
         if sampler not in ("fast", "exact"):
             raise PrivacyError(
@@ -179,7 +179,7 @@ class PrivateRun:
         with self._lock:
             self._afford(event)
             if self._reserve is not None:
-                self._reserve(self.budget)
+                self._reserve(self.budget, **({"exact": True} if self.sampler == "exact" else {}))
                 self._reserve = None
             self.accountant.record(event)
             draw = self._stream.rounded_gaussian if self.sampler == "fast" else _discrete_gaussian
