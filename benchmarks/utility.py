@@ -111,9 +111,7 @@ def curve(draws: int, out: Path) -> None:
             print(*(f"{value:.1f}" if isinstance(value, float) else value for value in rows[-1]), flush=True)
     with (out / "curve.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        header = (
-            "corpus words topics epsilon private topics_used random_start_best_of_3_8_steps non_private unigram"
-        )
+        header = "corpus words topics epsilon private topics_used random_start_best_of_3_8_steps non_private unigram"
         writer.writerow(header.split())
         writer.writerows(rows)
     plot(out)

@@ -45,11 +45,9 @@ class PrivateCorpus:
             raise InputError("The corpus is empty: fit needs at least one document.")
         if groups is None:
             return cls(blocks, documents, None)
-        labels = np.asarray(groups)
+        labels = _labels(groups)
         if labels.shape != (documents,):
             raise InputError("The 'groups' parameter of fit must have one label for each document.")
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            raise InputError("The 'groups' parameter of fit must not contain NaN.")
         _, unit, sizes = np.unique(labels, return_inverse=True, return_counts=True)
         return cls(blocks, len(sizes), 1.0 / sizes[unit])
 
@@ -64,6 +62,19 @@ class PrivateCorpus:
             share = np.ones(block.shape[0]) if self.share is None else self.share[start:stop]
             yield Part(block, document_lengths(block), share)
             start = stop
+
+
+def _labels(groups: Any) -> np.ndarray:
+    """Labels whose order is total, so that `np.unique` cannot take one user for two."""
+    labels = np.asarray(groups)
+    if labels.dtype.kind == "O":
+        if not all(isinstance(label, str | int) for label in labels.flat):
+            raise InputError("The 'groups' parameter of fit must hold strings or numbers, none missing.")
+        codes: dict[str | int, int] = {}
+        return np.array([codes.setdefault(label, len(codes)) for label in labels.flat]).reshape(labels.shape)
+    if labels.dtype.kind not in "biufUSM" or (labels.dtype.kind in "fM" and np.isnan(labels).any()):
+        raise InputError("The 'groups' parameter of fit must hold strings or numbers, none missing.")
+    return labels
 
 
 def log_norm_histogram(norms: Iterable[tuple[np.ndarray, np.ndarray]], step: float) -> np.ndarray:

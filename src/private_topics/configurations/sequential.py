@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from private_topics.configurations.private_corpus import PrivateCorpus, clip_threshold, log_norm_histogram
-from private_topics.errors import PrivacyWarning
+from private_topics.errors import InputError, PrivacyWarning
 from private_topics.moments.fold_in import fold_in
 from private_topics.moments.layout import WordBlock, select_words
 from private_topics.moments.norms import count_norms, pair_norms, statistic_norms
@@ -38,8 +38,9 @@ from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 SPECTRAL_WORDS = 500
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
+MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
-CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: docs/choices.md
+CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
 
 Progress = Callable[[str], None]
 
@@ -67,6 +68,8 @@ class Sequential:
     progress: Progress
 
     def fit(self) -> PrivateModel:
+        if self.corpus.n_words > MOST_WORDS or self.n_topics > MOST_TOPICS:
+            raise InputError(f"A private fit takes at most {MOST_WORDS} words and {MOST_TOPICS} topics.")
         self.progress("unigram")
         noisy_unigram = self.release_unigram(self.split.unigram)
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)

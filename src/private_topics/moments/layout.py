@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit, prange
 
+from private_topics.errors import InputError
+
 INTERLEAVE = 16
 
 
@@ -45,6 +47,8 @@ def select_words(block: sp.csr_array, rank_of_word: np.ndarray | None, n_selecte
 
 def word_block(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, n_words: int) -> WordBlock:
     """Row layout plus its index by word."""
+    if len(words) > np.iinfo(np.int32).max:
+        raise InputError("A block of the corpus has more than 2**31 - 1 entries. Cut it into smaller blocks.")
     document_of, word_start, by_word = _index_by_word(indptr, words, n_words)
     return WordBlock(indptr, words, counts, document_of, word_start, by_word, n_words)
 

@@ -24,6 +24,7 @@ from private_topics.moments.third_order import three_placements, unpack_cube
 SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
 SQUARE_BITS, CUBE_BITS = 22, 14
 PRODUCT_ROWS = 512  # 512 · 2^44 = 2^53 and 512 · 2^14 · 2^28 = 2^51: partial sums of the products are exact integers
+SMALLEST_ROW, SMALLEST_BOUND = 2.0**-200, 1e-300  # no step underflows, no quotient overflows, whatever the frame
 ASSEMBLY_ERROR = 2.0**-40  # of units × clip, for contractions over at most 2,000 words: docs/proofs/tensor.md
 
 
@@ -89,7 +90,7 @@ class QuantisedFrameSums:
 
     def __post_init__(self) -> None:
         n_words, rank = self.frame.shape
-        widest = max(float(np.sqrt((self.frame**2).sum(axis=1)).max()), np.finfo(float).tiny)
+        widest = max(float(np.sqrt((self.frame**2).sum(axis=1)).max()), SMALLEST_ROW)
         self.row_step = finest_step(1.5 * self.n_units * widest)
         self.mass_step = finest_step(0.5 * self.n_units)
         room = 62 - int(self.n_units).bit_length()  # the totals of squares and cubes fit in int64
@@ -103,8 +104,8 @@ class QuantisedFrameSums:
     def factors(self, norms: FrameNorms) -> tuple[np.ndarray, np.ndarray]:
         """Clip factors in [0, 1] of both features; zero for a document that contributes nothing."""
         used = (norms.length + norms.second) > 0
-        second = np.minimum(1.0, self.second_clip * SAFETY / np.where(used, norms.second_bound(), 1.0))
-        third = np.minimum(1.0, self.third_clip * SAFETY / np.where(used, norms.third_bound(), 1.0))
+        second = np.minimum(1.0, self.second_clip * SAFETY / np.maximum(norms.second_bound(), SMALLEST_BOUND))
+        third = np.minimum(1.0, self.third_clip * SAFETY / np.maximum(norms.third_bound(), SMALLEST_BOUND))
         return np.where(used, second, 0.0), np.where(used, third, 0.0)
 
     def add(self, block: WordBlock, norms: FrameNorms, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -149,7 +150,9 @@ class QuantisedFrameSums:
         mixed = (flat.T @ (self.cross * self.row_step)).reshape(rank, rank, rank)
         weighted = self.frame * (self.mass[1] * self.mass_step)[:, None]
         triple = (flat.T @ weighted).reshape(rank, rank, rank)
-        return unpack_cube(self.cube * self.cube_step**3) - three_placements(mixed) + 2.0 * triple
+        total = unpack_cube(self.cube * self.cube_step**3) - three_placements(mixed) + 2.0 * triple
+        result: np.ndarray = total[tuple(np.sort(np.indices(total.shape), axis=0))]  # equal entries, to the last bit
+        return result
 
 
 def add_statistic(

@@ -48,7 +48,7 @@ class BudgetLedger:
         limit = rho_of_budget(budget.epsilon, budget.delta) if exact else mu_of_budget(*astuple(budget)) ** 2 / 2.0
         reservation = Reservation(budget, limit, exact)
         with self._lock:
-            if _delta([*self._reservations, reservation], self.total.epsilon) > self.total.delta * (1.0 + 1e-6):
+            if _delta([*self._reservations, reservation], self.total.epsilon) > self.total.delta:
                 raise PrivacyError(
                     f"This fit at epsilon={budget.epsilon:g}, delta={budget.delta:g} would exceed the corpus's total "
                     f"budget of epsilon={self.total.epsilon:g}, delta={self.total.delta:g}. Nothing was released. "
