@@ -22,7 +22,8 @@ def z_score(values: np.ndarray, expected: float) -> float:
 def test_shapes_and_truth():
     counts, topics, alpha = make_lda_corpus(50, 30, 4, alpha0=2.0, random_state=0)
     assert counts.shape == (50, 30)
-    assert (counts.data.dtype, counts.indices.dtype, counts.indptr.dtype) == (np.int32, np.int32, np.int64)
+    assert (counts.data.dtype, counts.indices.dtype, counts.indptr.dtype) == (np.int32, np.int32, np.int32)
+    assert counts[::2].nnz + counts[1::2].nnz == counts.tocoo().nnz == counts.nnz
     assert topics.shape == (4, 30)
     assert (topics >= 0).all()
     np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-12)
