@@ -61,7 +61,7 @@ def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: igno
     return out
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
 def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
     """Frobenius norm of each document's statistic `c_w r_wi` (words × topics)."""
     k = word_topics.shape[1]

@@ -172,7 +172,7 @@ def add_statistic(
     )
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
 def _add_statistic(order, word_start, by_word, document_of, counts, word_topics, pull, weights, out):  # type: ignore[no-untyped-def]
     k = word_topics.shape[1]
     for o in prange(len(order)):
