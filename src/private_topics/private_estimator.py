@@ -168,10 +168,6 @@ class PrivateSpectralLDA(TopicEstimator):
         ]
         return tuple(facts)
 
-    @classmethod
-    def _saved_arrays(cls) -> tuple[str, ...]:
-        return ("components_", "doc_topic_prior_")
-
     def _extra_header(self) -> dict[str, Any]:
         return {
             "privacy": self.privacy_.to_dict(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from private_topics.configurations.sequential import CARRIED_NOISE, SPECTRAL_WORDS
+from private_topics.configurations.sequential import CARRIED_NOISE, SPECTRAL_WORDS, averaged_noise
 from private_topics.errors import InputError
 from private_topics.privacy.accountant import mu_of_budget
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
@@ -76,11 +76,9 @@ class Plan:
 
     def _carried(self) -> int:
         """Topics the refinement can estimate on all words."""
-        sigma = math.sqrt(2.0) / (self._mu() * math.sqrt(BudgetSplit().refine / self.refine_steps))
-        weights = range(1, self.refine_steps + 1)
-        averaged = sigma * math.sqrt(sum(w * w for w in weights)) / sum(weights)
+        noise = averaged_noise(self._mu(), BudgetSplit().refine, self.refine_steps)
         mass = self.n_documents * math.sqrt(self.mean_length)
-        return int(CARRIED_NOISE * mass / (averaged * self.n_words))
+        return int(CARRIED_NOISE * mass / (noise * self.n_words))
 
 
 def plan(

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from private_topics.configurations.private_corpus import PrivateCorpus, clip_threshold, log_norm_histogram
 from private_topics.errors import InputError, PrivacyWarning
 from private_topics.moments.fold_in import fold_in
-from private_topics.moments.layout import WordBlock, select_words
+from private_topics.moments.layout import WordBlock, ranks_of, select_words
 from private_topics.moments.norms import count_norms, pair_norms, statistic_norms
 from private_topics.moments.quantised import (
     ASSEMBLY_ERROR,
@@ -250,10 +250,7 @@ class Sequential:
 
     def noise_per_topic(self, mass: float) -> float:
         """Noise of an entry of the averaged refinement statistic over the mean entry, if there were one topic."""
-        sigma = np.sqrt(2.0) / (self.run.mu_total * np.sqrt(self.split.refine / self.refine_steps))
-        weights = np.arange(1, self.refine_steps + 1)
-        averaged = sigma * np.sqrt((weights**2).sum()) / weights.sum()
-        return float(averaged * self.corpus.n_words / mass)
+        return averaged_noise(self.run.mu_total, self.split.refine, self.refine_steps) * self.corpus.n_words / mass
 
     # -- helpers --------------------------------------------------------------------------------------------------
 
@@ -270,10 +267,15 @@ class Sequential:
 
     def restricted(self, words: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
         """Blocks on the spectral words, with the full document lengths."""
-        rank = np.full(self.corpus.n_words, -1, np.int32)
-        rank[words] = np.arange(len(words), dtype=np.int32)
+        rank = ranks_of(words, self.corpus.n_words)
         for part in self.corpus:
             yield select_words(part.block, rank, len(words)), part.lengths, part.share
+
+
+def averaged_noise(mu_total: float, share: float, steps: int) -> float:
+    """Noise of an entry of the refinement statistic, averaged over `steps` releases with weights 1, 2, 3, …"""
+    weights = np.arange(1, steps + 1)
+    return float(np.sqrt(2.0 * steps / share) / mu_total * np.sqrt((weights**2).sum()) / weights.sum())
 
 
 def _positive(factors: Released, index: int) -> float:

@@ -1,24 +1,23 @@
 """The fit without privacy: two passes for the spectral start, one for each refinement step.
 
 Pass 1: unigram and second moment on the most frequent words. Pass 2: both moments inside the frame of pass 1, with a
-cross moment that extends the topics to every word. Each refinement step: online
-learning with sampled topic assignments, from that start.
+cross moment that extends the topics to every word. Each refinement step: online learning with sampled topic
+assignments, from that start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.corpus.blocks import CountBlocks, FolderBlocks, MatrixBlocks, UCIBlocks
+from private_topics.corpus.blocks import CountBlocks, MatrixBlocks
 from private_topics.corpus.counts import document_lengths, take_rows
 from private_topics.errors import InputError
 from private_topics.moments.features import SHORTEST, DocumentWeights
-from private_topics.moments.layout import select_words, take_documents
+from private_topics.moments.layout import ranks_of, select_words, take_documents
 from private_topics.moments.second_order import add_first_moment, add_second_moment, mirror_upper
 from private_topics.moments.third_order import FrameSums
 from private_topics.moments.token_sampling import document_statistic
@@ -45,7 +44,6 @@ class TopicModel:
     topics: np.ndarray
     alpha: np.ndarray
     unigram: np.ndarray
-    eigenvalues: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def spectral_words(blocks: CountBlocks, limit: int) -> np.ndarray:
 
 
 def _first_pass(blocks: CountBlocks, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
-    rank = _ranks(words, blocks.n_words)
+    rank = ranks_of(words, blocks.n_words)
     first = np.zeros(blocks.n_words)
     second = np.zeros((len(words), len(words)))
     documents = usable = tokens = 0
@@ -137,7 +135,7 @@ def _spectral_start(
     topics = simplex_rows((cross @ pairs.vectors).T)
     topics = np.maximum(topics, FLOOR_OF_UNIGRAM * first)
     topics /= topics.sum(axis=1, keepdims=True)
-    return TopicModel(topics, topic_weights(pairs.values, alpha0), first, whitening.values)
+    return TopicModel(topics, topic_weights(pairs.values, alpha0), first)
 
 
 def _refine(
@@ -170,7 +168,7 @@ def _refine(
         expected = average / averaged
     topics = np.ascontiguousarray(topics_of_counts(expected).T)
     shares = expected.sum(axis=0) + 1.0
-    return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram, model.eigenvalues)
+    return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram)
 
 
 def _update(expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: int, weight: float, seed: int) -> None:
@@ -194,7 +192,7 @@ def batch_size(n_documents: int, n_words: int) -> int:
 
 def _batches(blocks: CountBlocks, batch_documents: int) -> Iterator[sp.csr_array]:
     """Batches of equal size that stride over each block, so that a sorted corpus does not come in sorted."""
-    whole = [blocks.counts] if isinstance(blocks, MatrixBlocks) else _read_ahead(blocks)
+    whole = [blocks.counts] if isinstance(blocks, MatrixBlocks) else blocks
     for block in whole:
         parts = max(1, round(block.shape[0] / batch_documents))
         for part in range(parts):
@@ -203,27 +201,6 @@ def _batches(blocks: CountBlocks, batch_documents: int) -> Iterator[sp.csr_array
 
 def _tiles(blocks: CountBlocks) -> Iterator[sp.csr_array]:
     """Runs of documents, as views of the blocks."""
-    for block in _read_ahead(blocks):
+    for block in blocks:
         for start in range(0, block.shape[0], TILE_DOCUMENTS):
             yield take_rows(block, start, start + TILE_DOCUMENTS)
-
-
-def _read_ahead(blocks: CountBlocks) -> Iterator[sp.csr_array]:
-    """One pass; a block of a file is read while the kernels work on the one before; a user's iterable is not."""
-    if not isinstance(blocks, FolderBlocks | UCIBlocks):
-        yield from blocks
-        return
-    iterator = iter(blocks)
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, iterator, None)
-        while (block := coming.result()) is not None:
-            coming = reader.submit(next, iterator, None)
-            yield block
-
-
-def _ranks(words: np.ndarray, n_words: int) -> np.ndarray | None:
-    if len(words) == n_words:
-        return None
-    rank = np.full(n_words, -1, np.int32)
-    rank[words] = np.arange(len(words), dtype=np.int32)
-    return rank

@@ -45,6 +45,15 @@ def select_words(block: sp.csr_array, rank_of_word: np.ndarray | None, n_selecte
     return word_block(indptr, words, counts, n_selected)
 
 
+def ranks_of(words: np.ndarray, n_words: int) -> np.ndarray | None:
+    """For each of `n_words` words its place in the ascending `words`, or -1; None where all are selected."""
+    if len(words) == n_words:
+        return None
+    rank = np.full(n_words, -1, np.int32)
+    rank[words] = np.arange(len(words), dtype=np.int32)
+    return rank
+
+
 def word_block(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, n_words: int) -> WordBlock:
     """Row layout plus its index by word."""
     if len(words) > np.iinfo(np.int32).max:

@@ -12,8 +12,6 @@ import scipy.linalg
 
 DENSE_LIMIT = 400
 SUBSPACE_EXTRA = 12
-SUBSPACE_TOLERANCE = 1e-13
-SUBSPACE_ITERATIONS = 500
 
 
 @dataclass(frozen=True)
