@@ -123,6 +123,15 @@ def test_users_are_units(corpus):
         PrivateSpectralLDA(4).fit(corpus[0], groups=users[:-1])
 
 
+def test_one_unit_is_refused_before_it_is_charged(corpus):
+    ledger = BudgetLedger(1.0, 1e-5)
+    with pytest.raises(InputError, match="at least two"):
+        PrivateSpectralLDA(2, ledger=ledger).fit(corpus[0][:1])
+    with pytest.raises(InputError, match="at least two"):
+        PrivateSpectralLDA(2, ledger=ledger).fit(corpus[0][:50], groups=["same"] * 50)
+    assert ledger.spent == ()
+
+
 def test_ledger_refuses_before_noise(corpus):
     ledger = BudgetLedger(1.5, 1e-6)
     PrivateSpectralLDA(3, epsilon=1.0, ledger=ledger).fit(corpus[0])

@@ -97,6 +97,8 @@ class PrivateSpectralLDA(TopicEstimator):
         check_parameters(self)
         _refuse_text(X)
         corpus = PrivateCorpus.of(self._corpus(X), groups)
+        if corpus.n_units < 2:
+            raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
         warn_if_delta_large(float(self.delta), corpus.n_units)
         split = BudgetSplit() if self.budget_split is None else self.budget_split
         run = PrivateRun(
