@@ -87,7 +87,7 @@ CASES = {
     "one word": Case(1, 0.1, n_components=1),
     "more topics than words": Case(5, 0.1, n_components=8),
     "one topic": Case(40, 1.0, n_components=1),
-    "one document": Case(20, 1.0, n_documents=1),
+    "two documents": Case(20, 1.0, n_documents=2),
     "one thread": Case(60, 0.01, n_jobs=1),
     "exact sampler": Case(12, 0.1, sampler="exact"),
 }
