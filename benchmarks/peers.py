@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,21 @@ from private_topics.evaluation import (
     topic_error_l2,
     unigram_perplexity,
 )
-from systems import LONG, REFERENCE, SYSTEMS
+from systems import LONG, REFERENCE, SYSTEMS, proportional_mb
 
 QUICK_TRAIN, QUICK_TEST = 2_000, 300
-MEASURES = ("seconds", "peak_mb", "above_counts_mb", "largest_worker_mb")
+MEASURES = ("seconds", "peak_mb", "added_mb")
+WATCH_EVERY_S = 0.05
 SCORES = ("perplexity", "npmi", "diversity", "topic_error_l2")
 NOTES = """\
 Time: the fit call alone; importing, reading the counts and conversion to a system's own corpus format are not
 timed (gensim's documents are made while it streams them, well under a second per pass). Ours: after one small
 fit that lets numba compile; its memory includes that compilation. scikit-learn batch: after one small fit
 that starts its workers.
-Peak memory: highest resident set of the fitting process (VmHWM), without worker processes; "above counts":
-the same less the resident set after importing the system and reading the counts; "worker": the largest worker
-process (gensim and scikit-learn batch start some), pages shared with its parent included."""
+Peak memory: highest sum over all processes of a system (gensim and scikit-learn batch start workers), a page
+that n processes share counted 1/n in each (proportional set size, sampled every 50 ms). Every process has
+imported scikit-learn's CountVectorizer, which made the counts, and holds the counts. "Added": the same less
+what was there before the system was given the counts: imports and the counts themselves."""
 
 
 def fit_once(system: str, corpus: Corpus, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -56,11 +59,32 @@ def fit_once(system: str, corpus: Corpus, options: argparse.Namespace, folder: P
     script = Path(__file__).with_name("systems.py")
     command = [sys.executable, str(script), system, str(corpus.train), str(output)]
     command += [str(options.n_topics), str(options.threads)] + ["--quick"] * options.quick
-    finished = subprocess.run(command, capture_output=True, text=True, env=child_environment(system, options))
-    if finished.returncode != 0:
-        reason = (finished.stderr.strip().splitlines() or [f"exit status {finished.returncode}"])[-1]
-        return {"failed": reason}
-    return json.loads(finished.stdout.splitlines()[-1]) | score(np.load(output), corpus)
+    with open(folder / "stdout", "w+") as said, open(folder / "stderr", "w+") as errors:
+        process = subprocess.Popen(command, stdout=said, stderr=errors, env=child_environment(system, options))
+        peak = watch_memory(process)
+        said.seek(0)
+        errors.seek(0)
+        if process.returncode != 0:
+            return {"failed": (errors.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]}
+        measured = json.loads(said.read().splitlines()[-1])
+    measured |= {"peak_mb": peak, "added_mb": peak - measured["before_mb"]}
+    return measured | score(np.load(output), corpus)
+
+
+def watch_memory(process: subprocess.Popen[Any]) -> float:
+    """Wait for a process; the highest memory that it and its descendants held together, in MB."""
+    import psutil
+
+    peak = 0.0
+    while process.poll() is None:
+        try:
+            parent = psutil.Process(process.pid)
+            family = [parent, *parent.children(recursive=True)]
+            peak = max(peak, sum(proportional_mb(str(member.pid)) for member in family))
+        except psutil.Error:
+            pass
+        time.sleep(WATCH_EVERY_S)
+    return peak
 
 
 def child_environment(system: str, options: argparse.Namespace) -> dict[str, str]:
@@ -131,8 +155,7 @@ def markdown(result: dict[str, Any]) -> str:
         ("seconds", "fit s", "{:.2f}"),
         ("time_ratio", "× ours", "{:.1f}"),
         ("peak_mb", "peak MB", "{:.0f}"),
-        ("above_counts_mb", "above counts MB", "{:.0f}"),
-        ("largest_worker_mb", "worker MB", "{:.0f}"),
+        ("added_mb", "added MB", "{:.0f}"),
         ("perplexity", "perplexity", "{:.1f}"),
         ("npmi", "NPMI", "{:.3f}"),
         ("diversity", "diversity", "{:.3f}"),

@@ -2,10 +2,10 @@
 
     python benchmarks/systems.py SYSTEM COUNTS.npz COMPONENTS.npy N_TOPICS THREADS [--quick]
 
-prints one line of JSON: seconds of the fit call alone, memory, version. `peers.py` starts it, one fresh
-process per fit, so that memory is the system's own. What is not timed: importing, reading the counts, putting
-them into the system's own format, and a small fit beforehand for the systems that start slowly: ours, whose
-kernels numba compiles, and scikit-learn's batch method, which starts worker processes (`prepare`).
+prints one line of JSON: seconds of the fit call alone, memory before it, version. `peers.py` starts it, one
+fresh process per fit, and watches its memory. What is not timed: importing, reading the counts, putting them
+into the system's own format, and a small fit beforehand for the systems that start slowly: ours, whose kernels
+numba compiles, and scikit-learn's batch method, which starts worker processes (`prepare`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -179,26 +178,18 @@ LONG = (
 REFERENCE = "ours"  # ratios are to this row
 
 
-def memory_mb(field: str, process: str = "self") -> float:
-    """`VmRSS` (now) or `VmHWM` (highest so far) of a process, in MB.
+def resident_mb() -> float:
+    """Proportional set size of this process, in MB: what `peers.py` adds up over a system's processes."""
+    return proportional_mb("self")
 
-    Not `ru_maxrss`: Linux carries the parent's peak over into a process it starts, and `VmHWM` it does not.
-    """
+
+def proportional_mb(process: str) -> float:
+    """Memory of one process, a page that n processes share counted 1/n; 0 where it has ended (Linux)."""
     try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) * 1024 / 1e6
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024 / 1e6
     except (OSError, StopIteration):
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def largest_worker_mb() -> float:
-    """Highest resident set of any worker process, ended or still there."""
-    import psutil
-
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
-    running = psutil.Process().children(recursive=True)
-    return max([ended, *(memory_mb("VmHWM", str(process.pid)) for process in running)])
+        return 0.0
 
 
 def main() -> None:
@@ -212,20 +203,17 @@ def main() -> None:
     arguments = parser.parse_args()
 
     system = SYSTEMS[arguments.system]()
+    importlib.import_module("sklearn.feature_extraction.text")  # what made the counts, in everybody's process
     importlib.import_module(system.module)
     package = system.module.split(".")[0]
     version = getattr(sys.modules[package], "__version__", "")
     X = sp.csr_array(sp.load_npz(arguments.counts))
-    baseline = memory_mb("VmRSS")
+    baseline = resident_mb()
     system.prepare(X, arguments.n_topics, arguments.threads, arguments.quick)
     start = time.perf_counter()
     system.fit()
     seconds = time.perf_counter() - start
-    measured = {"seconds": seconds, "peak_mb": memory_mb("VmHWM")}
-    measured["above_counts_mb"] = measured["peak_mb"] - baseline
-    if system.starts_workers:
-        measured["largest_worker_mb"] = largest_worker_mb()
-
+    measured = {"seconds": seconds, "before_mb": baseline}
     topics = np.asarray(system.components(), dtype=np.float64)
     np.save(arguments.components, topics / topics.sum(axis=1, keepdims=True))
     print(json.dumps(measured | {"package": package, "version": version}))

@@ -27,7 +27,7 @@ from private_topics.spectral.topics import lda_second_moment, lda_third_moment, 
 from private_topics.spectral.whitening import whitening_of
 
 SPECTRAL_WORDS = 1000
-SAMPLE_DOCUMENTS = 50_000
+SAMPLE_DOCUMENTS, FREQUENCY_DOCUMENTS = 50_000, 4096
 FLOOR_OF_UNIGRAM = 0.001
 SMALLEST_BATCH, USUAL_BATCH, LARGEST_BATCH = 32, 512, 16_384
 FEWEST_BATCHES = 40
@@ -77,7 +77,10 @@ def spectral_words(blocks: CountBlocks, limit: int) -> np.ndarray:
     if blocks.n_words <= limit:
         return np.arange(blocks.n_words)
     sample = blocks.sample(SAMPLE_DOCUMENTS)
-    frequency = np.bincount(sample.indices, weights=sample.data, minlength=blocks.n_words)
+    frequency = np.zeros(blocks.n_words)
+    for start in range(0, sample.shape[0], FREQUENCY_DOCUMENTS):  # bincount widens what it is given
+        part = take_rows(sample, start, start + FREQUENCY_DOCUMENTS)
+        frequency += np.bincount(part.indices, weights=part.data, minlength=blocks.n_words)
     return np.sort(np.argsort(-frequency, kind="stable")[:limit])
 
 

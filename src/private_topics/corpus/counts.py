@@ -38,12 +38,11 @@ def validate_counts(X: Any, *, caller: str = "fit", allow_empty: bool = False) -
     indices = np.ascontiguousarray(matrix.indices[:n_entries], dtype=np.int32)
     indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
     if _needs_tidying(indptr, indices, data):
-        # Summed in 64 bits on a copy: duplicates may exceed int32, and the input may share our arrays.
-        tidy = sp.csr_array((data.astype(np.int64), indices.copy(), indptr.copy()), shape=matrix.shape)
-        tidy.sum_duplicates()
-        tidy.eliminate_zeros()
-        data = _checked_values(tidy.data, caller)
-        indices, indptr = tidy.indices.astype(np.int32), tidy.indptr.astype(np.int64)
+        data, indices, indptr = data.copy(), indices.copy(), indptr.copy()  # the input may share our arrays
+        n_entries = _tidy(indptr, indices, data)
+        if n_entries < 0:
+            raise _too_large(caller)
+        data, indices = data[:n_entries], indices[:n_entries]
     return _assemble(data, indices, indptr, matrix.shape)
 
 
@@ -212,10 +211,14 @@ def _checked_values(data: np.ndarray, caller: str) -> np.ndarray:
             "Pass word counts (not tf-idf weights or frequencies)."
         )
     if data.size and data.dtype != np.int32 and data.max() > LARGEST_COUNT:
-        raise InputError(
-            f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it."
-        )
+        raise _too_large(caller)
     return np.ascontiguousarray(data, dtype=np.int32)
+
+
+def _too_large(caller: str) -> InputError:
+    return InputError(
+        f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it."
+    )
 
 
 @njit(cache=True)
@@ -228,3 +231,29 @@ def _needs_tidying(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) ->
                 return True
             previous = indices[entry]
     return False
+
+
+@njit(cache=True)
+def _tidy(indptr, indices, data):  # type: ignore[no-untyped-def]
+    """Sort rows, add duplicates, drop zeros, in place; the entries left, or -1 where duplicates exceed `int32`."""
+    filled = 0
+    first = indptr[0]
+    for row in range(len(indptr) - 1):
+        last = indptr[row + 1]
+        order = np.argsort(indices[first:last], kind="mergesort")
+        words, counts = indices[first:last][order], data[first:last][order]
+        p = 0
+        while p < len(words):
+            word = words[p]
+            total = np.int64(0)
+            while p < len(words) and words[p] == word:
+                total += counts[p]
+                p += 1
+            if total > LARGEST_COUNT:
+                return -1
+            if total > 0:
+                indices[filled], data[filled] = word, total
+                filled += 1
+        first = last
+        indptr[row + 1] = filled
+    return filled
