@@ -166,10 +166,10 @@ class Sequential:
         for part in self.corpus:
             block = select_words(part.block, None, self.corpus.n_words)
             _, pull = fold_in(block.indptr, block.words, block.counts, word_topics, prior)
-            norms = statistic_norms(block.indptr, block.words, block.counts, word_topics, pull)
+            norms, totals = statistic_norms(block.indptr, block.words, block.counts, word_topics, pull)
             used = (norms > 0) & (part.lengths >= 3)
             weights = np.where(used, part.share * SAFETY / np.where(used, norms, 1.0), 0.0)
-            add_statistic(block, word_topics, pull, weights, query.step, total)
+            add_statistic(block, word_topics, pull, totals, weights, query.step, total)
         return self.run.release(query, total, share, consume=True)
 
     # -- what is made of them -------------------------------------------------------------------------------------

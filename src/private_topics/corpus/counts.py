@@ -48,9 +48,7 @@ def validate_counts(X: Any, *, caller: str = "fit", allow_empty: bool = False) -
 
 def document_lengths(counts: sp.csr_array) -> np.ndarray:
     """Number of tokens of each document, as `int64`."""
-    totals = np.concatenate(([0], np.cumsum(counts.data, dtype=np.int64)))
-    lengths: np.ndarray = totals[counts.indptr[1:]] - totals[counts.indptr[:-1]]
-    return lengths
+    return row_sums(counts.indptr, counts.data)
 
 
 def take_rows(counts: sp.csr_array, start: int, stop: int) -> sp.csr_array:
@@ -219,6 +217,16 @@ def _too_large(caller: str) -> InputError:
     return InputError(
         f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it."
     )
+
+
+@njit(cache=True)
+def row_sums(indptr, data):  # type: ignore[no-untyped-def]
+    """Sum of each row's entries, in 64 bits."""
+    sums = np.zeros(len(indptr) - 1, np.int64)
+    for row in range(len(sums)):
+        for entry in range(indptr[row], indptr[row + 1]):
+            sums[row] += data[entry]
+    return sums
 
 
 @njit(cache=True)

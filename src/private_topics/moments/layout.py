@@ -9,6 +9,7 @@ and the result does not depend on the number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,19 +22,36 @@ INTERLEAVE = 16
 
 @dataclass(frozen=True)
 class WordBlock:
-    """Documents × selected words of one block, in row layout with a column index."""
+    """Documents × selected words of one block, in row layout; the index by word is made when first asked for."""
 
     indptr: np.ndarray
     words: np.ndarray
     counts: np.ndarray
-    document_of: np.ndarray
-    word_start: np.ndarray
-    by_word: np.ndarray
     n_words: int
 
     @property
     def n_documents(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def document_of(self) -> np.ndarray:
+        """The document of each entry."""
+        return self._index[0]
+
+    @property
+    def word_start(self) -> np.ndarray:
+        """Where each word begins in `by_word`."""
+        return self._index[1]
+
+    @property
+    def by_word(self) -> np.ndarray:
+        """Positions of the entries, word by word, documents in order."""
+        return self._index[2]
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        document_of, word_start, by_word = _index_by_word(self.indptr, self.words, self.n_words)
+        return document_of, word_start, by_word
 
 
 def select_words(block: sp.csr_array, rank_of_word: np.ndarray | None, n_selected: int) -> WordBlock:
@@ -58,8 +76,7 @@ def word_block(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, n_word
     """Row layout plus its index by word."""
     if len(words) > np.iinfo(np.int32).max:
         raise InputError("A block of the corpus has more than 2**31 - 1 entries. Cut it into smaller blocks.")
-    document_of, word_start, by_word = _index_by_word(indptr, words, n_words)
-    return WordBlock(indptr, words, counts, document_of, word_start, by_word, n_words)
+    return WordBlock(indptr, words, counts, n_words)
 
 
 def interleaved(n: int) -> np.ndarray:

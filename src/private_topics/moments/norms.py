@@ -46,6 +46,11 @@ def pair_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
 def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: ignore[no-untyped-def]
     """For each document `||y||`, `r2 = Σ c ||w||²` and `r3 = Σ c ||w||³`, as columns."""
     out = np.zeros((len(indptr) - 1, 3))
+    square = np.zeros(len(frame))
+    for word in range(len(frame)):
+        for a in range(frame.shape[1]):
+            square[word] += frame[word, a] * frame[word, a]
+    cube = square * np.sqrt(square)
     for n in prange(len(indptr) - 1):
         if lengths[n] >= SHORTEST:
             total = 0.0
@@ -53,19 +58,17 @@ def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: igno
                 total += projected[n, a] * projected[n, a]
             out[n, 0] = np.sqrt(total)
             for p in range(indptr[n], indptr[n + 1]):
-                square = 0.0
-                for a in range(frame.shape[1]):
-                    square += frame[words[p], a] * frame[words[p], a]
-                out[n, 1] += counts[p] * square
-                out[n, 2] += counts[p] * square * np.sqrt(square)
+                out[n, 1] += counts[p] * square[words[p]]
+                out[n, 2] += counts[p] * cube[words[p]]
     return out
 
 
 @njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
 def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
-    """Frobenius norm of each document's statistic `c_w r_wi` (words × topics)."""
+    """Frobenius norm of each document's statistic `c_w r_wi` (words × topics), and `Σ_i pull·topic` of each entry."""
     k = word_topics.shape[1]
-    out = np.zeros(len(indptr) - 1)
+    norms = np.zeros(len(indptr) - 1)
+    totals = np.empty(len(words))
     for n in prange(len(indptr) - 1):
         norm = 0.0
         for p in range(indptr[n], indptr[n + 1]):
@@ -75,8 +78,9 @@ def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[n
                 share = pull[n, a] * topic[a]
                 total += share
                 squares += share * share
+            totals[p] = total
             if total > 0.0:
                 ratio = counts[p] / total
                 norm += ratio * ratio * squares
-        out[n] = np.sqrt(norm)
-    return out
+        norms[n] = np.sqrt(norm)
+    return norms, totals

@@ -156,9 +156,15 @@ class QuantisedFrameSums:
 
 
 def add_statistic(
-    block: WordBlock, word_topics: np.ndarray, pull: np.ndarray, weights: np.ndarray, step: float, out: np.ndarray
+    block: WordBlock,
+    word_topics: np.ndarray,
+    pull: np.ndarray,
+    totals: np.ndarray,
+    weights: np.ndarray,
+    step: float,
+    out: np.ndarray,
 ) -> None:
-    """`out[w, i] += Σ_n trunc(weights[n] c_nw r_nwi / step)`, words × topics, exact."""
+    """`out[w, i] += Σ_n trunc(weights[n] c_nw r_nwi / step)`, words × topics, exact; `totals`: `statistic_norms`."""
     _add_statistic(
         interleaved(block.n_words),
         block.word_start,
@@ -167,13 +173,16 @@ def add_statistic(
         block.counts,
         word_topics,
         pull,
+        totals,
         weights / step,
         out,
     )
 
 
 @njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
-def _add_statistic(order, word_start, by_word, document_of, counts, word_topics, pull, weights, out):  # type: ignore[no-untyped-def]
+def _add_statistic(  # type: ignore[no-untyped-def]
+    order, word_start, by_word, document_of, counts, word_topics, pull, totals, weights, out
+):
     k = word_topics.shape[1]
     for o in prange(len(order)):
         word = order[o]
@@ -182,12 +191,8 @@ def _add_statistic(order, word_start, by_word, document_of, counts, word_topics,
         for q in range(word_start[word], word_start[word + 1]):
             p = by_word[q]
             n = document_of[p]
-            if weights[n] <= 0.0:
-                continue  # also keeps 0 · inf away from the integers
-            total = 0.0
-            for a in range(k):
-                total += pull[n, a] * topic[a]
-            if total > 0.0:
-                scaled = weights[n] * counts[p] / total
+            if weights[n] > 0.0 and totals[p] > 0.0:  # also keeps 0 · inf away from the integers
+                scaled = weights[n] * counts[p] / totals[p]
+                e = pull[n]
                 for a in range(k):
-                    row[a] += np.int64(scaled * pull[n, a] * topic[a])
+                    row[a] += np.int64(scaled * e[a] * topic[a])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from private_topics.corpus.counts import row_sums
 from private_topics.moments.fold_in import fold_in, topic_statistic
 from private_topics.moments.layout import WordBlock, interleaved, word_block
 
@@ -32,7 +33,7 @@ def document_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, 
     Documents of more than `LONGEST_SAMPLED` words take the mean-field path: their posterior is sharp, and a list of
     their words could be arbitrarily long.
     """
-    length = _lengths(block)
+    length = row_sums(block.indptr, block.counts)
     if length.max(initial=0) <= LONGEST_SAMPLED:
         return _sampled_statistic(block, word_topics, prior, seed)
     short = _only(block, length <= LONGEST_SAMPLED)
@@ -52,12 +53,6 @@ def _sampled_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, 
     out = np.zeros(word_topics.shape)
     _count_assignments(interleaved(block.n_words), block.word_start, block.by_word, token_start, assignments, out)
     return out
-
-
-def _lengths(block: WordBlock) -> np.ndarray:
-    totals = np.concatenate(([0], np.cumsum(block.counts, dtype=np.int64)))
-    result: np.ndarray = totals[block.indptr[1:]] - totals[block.indptr[:-1]]
-    return result
 
 
 def _only(block: WordBlock, keep: np.ndarray) -> WordBlock:

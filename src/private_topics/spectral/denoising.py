@@ -81,11 +81,7 @@ def _best_shape(statistic: np.ndarray, share: np.ndarray, mass: np.ndarray, sigm
     chosen = np.linspace(0, statistic.size - 1, min(statistic.size, SHAPE_SAMPLE)).astype(np.int64)
     value = statistic.ravel()[chosen] / sigma
     mean = share[chosen // len(mass)] * mass[chosen % len(mass)] / sigma
-    scores = []
-    for shape in SHAPES:
-        ratios, log_prior = _gamma_prior(shape)
-        log_joint = log_prior - 0.5 * (value[:, None] - mean[:, None] * ratios) ** 2
-        scores.append(np.logaddexp.reduce(log_joint, axis=1).sum())
+    scores = [_log_likelihoods(value, mean, *_gamma_prior(shape)).sum() for shape in SHAPES]
     return SHAPES[int(np.argmax(scores))]
 
 
@@ -94,6 +90,25 @@ def _gamma_prior(shape: float) -> tuple[np.ndarray, np.ndarray]:
     weight = np.exp(log_weight)
     weight /= weight.sum()
     return RATIOS / (weight @ RATIOS), np.log(np.maximum(weight, 1e-300))
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _log_likelihoods(value, mean, ratios, log_prior):  # type: ignore[no-untyped-def]
+    """Log of the density of each noisy value (noise one), the prior summed out, up to a constant."""
+    out = np.empty(len(value))
+    for n in prange(len(value)):
+        logs = np.empty(len(ratios))
+        top = -np.inf
+        for j in range(len(ratios)):
+            gap = value[n] - mean[n] * ratios[j]
+            logs[j] = log_prior[j] - 0.5 * gap * gap
+            top = max(top, logs[j])
+        total = 0.0
+        for j in range(len(ratios)):
+            if logs[j] > top - 30.0:
+                total += np.exp(logs[j] - top)
+        out[n] = top + np.log(total)
+    return out
 
 
 @njit(cache=True, parallel=True, nogil=True)
