@@ -18,6 +18,7 @@ from private_topics.corpus.block_source import (
 )
 from private_topics.corpus.counts import take_rows, validate_counts
 from private_topics.corpus.folder import BLOCK_SUFFIXES, FolderBlocks, write_npz_block, write_parquet_block
+from private_topics.corpus.matrix_market import MatrixMarketBlocks
 from private_topics.corpus.uci import UCIBlocks
 from private_topics.errors import InputError
 
@@ -100,8 +101,8 @@ def as_blocks(X: Any, *, caller: str = "fit") -> CountBlocks:
 
     A sparse matrix, an array, a data frame or a list of rows is one matrix; a list or tuple of matrices, or
     any other object that can be iterated more than once, is a sequence of blocks; a path is a folder of
-    `.npz` or `.parquet` blocks (or one such file) or a UCI bag-of-words file (`docword.*.txt`,
-    `docword.*.txt.gz`).
+    `.npz` or `.parquet` blocks (or one such file), a UCI bag-of-words file (`docword.*.txt`,
+    `docword.*.txt.gz`) or a MatrixMarket file (`.mtx`, `.mtx.gz`).
     """
     if isinstance(X, CountBlocks):
         return X
@@ -125,9 +126,11 @@ def _path_blocks(path: Path, caller: str) -> CountBlocks:
         return FolderBlocks(path)
     if path.name.endswith((".txt", ".txt.gz")):
         return UCIBlocks(path)
+    if path.name.endswith((".mtx", ".mtx.gz")):
+        return MatrixMarketBlocks(path)
     if not path.exists():
         raise InputError(f"{caller}: there is no file or folder {str(path)!r}.")
     raise InputError(
-        f"{caller} cannot read {str(path)!r}: give a folder of .npz or .parquet blocks, one such file, or "
-        "a UCI bag-of-words file named *.txt or *.txt.gz."
+        f"{caller} cannot read {str(path)!r}: give a folder of .npz or .parquet blocks, one such file, "
+        "a UCI bag-of-words file named *.txt or *.txt.gz, or a MatrixMarket file named *.mtx or *.mtx.gz."
     )

@@ -28,7 +28,7 @@ from private_topics.errors import InputError
 
 BLOCK_SUFFIXES = (".npz", ".parquet")
 N_WORDS_KEY = b"n_words"
-UNREADABLE = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, NotImplementedError)
+UNREADABLE = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, NotImplementedError, MemoryError)
 """What numpy, scipy and zipfile raise for a file that is not what its name says."""
 
 

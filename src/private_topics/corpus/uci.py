@@ -141,8 +141,8 @@ class UCIBlocks(CountBlocks):
                 raise self._problem("its first three lines must be the numbers of documents, words and entries")
             numbers.append(int(line))
         n_documents, n_words, n_entries = numbers
-        if n_documents < 1 or not 1 <= n_words <= LARGEST_COUNT:
-            raise self._problem("its header must announce at least 1 document and 1 word (at most 2**31 - 1 words)")
+        if not 1 <= n_documents <= LARGEST_COUNT or not 1 <= n_words <= LARGEST_COUNT:
+            raise self._problem("its header must announce at least 1 document and 1 word (at most 2**31 - 1 of each)")
         return n_documents, n_words, n_entries
 
     def _problem(self, what: str) -> InputError:

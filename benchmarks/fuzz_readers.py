@@ -1,0 +1,168 @@
+"""Random damage to valid files of every format, by hand: five minutes through the readers and `private_topics.load`.
+
+    python benchmarks/fuzz_readers.py [--seconds 300] [--seed 0]
+
+Nothing may come out but documents, counts, a model, or one of the documented errors in one line without content.
+Anything else stops the run, names the seed of the case and leaves its file. A case that takes more than ten seconds
+is reported too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from private_topics import SpectralLDA, load
+from private_topics.corpus.blocks import as_blocks, write_npz_block, write_parquet_block
+from private_topics.corpus.counting import count_texts
+from private_topics.corpus.readers import detect_format, open_texts
+from private_topics.errors import InputError, ModelFileError
+
+SECRET = "zzyzx"
+SLOW_SECONDS = 10.0
+TOKENS = (
+    b'"',
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b",",
+    b"\t",
+    b"{",
+    b"[",
+    b"\\u",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"-1",
+    b"1e9",
+    b"9" * 25,
+)
+SMALLEST_RECORD = 300
+
+
+def valid_files(folder: Path) -> dict[str, bytes]:
+    """One valid file of each format, by name."""
+    rng = np.random.default_rng(0)
+    words = [SECRET, "Ärzte", "lung", 'say "hi"', "a,b", "two\nlines", "漢字"]
+    rows = [{"text": " ".join(rng.choice(words, 12)), "who": f"w{n % 4}", "n": n} for n in range(40)]
+    frame = pd.DataFrame(rows)
+    counts = rng.poisson(0.7, (40, 9))
+    jsonl = "\n".join(json.dumps(row, ensure_ascii=row["n"] % 2 == 0) for row in rows).encode()
+    csv, tsv = (frame.to_csv(sep=separator, index=False).encode() for separator in ",\t")
+    entries = [f"{d + 1} {w + 1} {counts[d, w]}" for d, w in zip(*np.nonzero(counts), strict=True)]
+    sizes = (*counts.shape, len(entries))
+    uci = "\n".join([*map(str, sizes), *entries]).encode()
+    banner = "%%MatrixMarket matrix coordinate integer general\n% made here\n"
+    mtx = (banner + " ".join(map(str, sizes)) + "\n" + "\n".join(entries)).encode()
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    write_npz_block(folder / "v.npz", counts)
+    write_parquet_block(folder / "v.parquet", counts)
+    SpectralLDA(2).fit(counts).save(folder / "v.model")
+    text = "\n".join(row["text"] for row in rows).encode()
+    return {
+        "a.jsonl": jsonl,
+        "a.jsonl.gz": gzip.compress(jsonl),
+        "a.csv": csv,
+        "a.csv.gz": gzip.compress(csv),
+        "a.tsv": tsv,
+        "a.txt": text,
+        "a.txt.gz": gzip.compress(text),
+        "a.parquet": buffer.getvalue(),
+        "counts.parquet": (folder / "v.parquet").read_bytes(),
+        "counts.npz": (folder / "v.npz").read_bytes(),
+        "docword.a.txt": uci,
+        "docword.a.txt.gz": gzip.compress(uci),
+        "a.mtx": mtx,
+        "a.mtx.gz": gzip.compress(mtx),
+        "a.model": (folder / "v.model").read_bytes(),
+    }
+
+
+def damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """A few random edits; half of the archives are damaged inside and packed again."""
+    if content[:2] == b"\x1f\x8b" and rng.random() < 0.5:
+        return gzip.compress(damaged(gzip.decompress(content), rng))
+    for _ in range(rng.integers(1, 6)):
+        content = edited(content, rng)
+    return content
+
+
+def edited(content: bytes, rng: np.random.Generator) -> bytes:
+    at, size = int(rng.integers(len(content) + 1)), int(rng.integers(1, 40))
+    new = rng.bytes(size) if rng.random() < 0.5 else TOKENS[rng.integers(len(TOKENS))]
+    before, after = content[:at], content[at:]
+    flipped = bytes([after[0] ^ (1 << int(rng.integers(8)))]) + after[1:] if after else b""
+    edits = (before, before + new + after, before + new + after[len(new) :], before + after[size:], before + flipped)
+    return (*edits, before + content[at // 2 :])[rng.integers(len(edits) + 1)]
+
+
+def use(path: Path, rng: np.random.Generator) -> None:
+    """Read a file as a user would, with random options."""
+    if path.suffix == ".model":
+        load(path)
+        return
+    if path.name.startswith(("counts", "docword", "a.mtx")):
+        for _ in as_blocks(path):
+            pass
+        return
+    options = {"strict": bool(rng.integers(2)), "max_record_bytes": int(rng.integers(SMALLEST_RECORD, 5000))}
+    if not path.name.startswith("a.txt") and rng.random() < 0.5:
+        options["unit"] = "who"
+    if detect_format(path) == "counts":
+        return
+    count_texts(open_texts(path, **options), ["lung", "ärzte"], n_jobs=1)  # type: ignore[arg-type]
+
+
+def one_case(folder: Path, name: str, content: bytes, seed: int) -> str:
+    """ "accepted", "refused", or the reason why this case is a failure."""
+    rng = np.random.default_rng(seed)
+    path = folder / name
+    path.write_bytes(damaged(content, rng))
+    started = time.perf_counter()
+    try:
+        use(path, rng)
+        outcome = "accepted"
+    except (InputError, ModelFileError) as error:
+        outcome = "refused"
+        if SECRET in str(error) or "\n" in str(error) or not str(error):
+            outcome = "a message with content, or not in one line"
+    except BaseException as error:
+        outcome = f"{type(error).__name__} came out"
+    if time.perf_counter() - started > SLOW_SECONDS:
+        outcome = f"took more than {SLOW_SECONDS:g} s"
+    return outcome
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-readers-"))
+    files = valid_files(folder)
+    outcomes: Counter[tuple[str, str]] = Counter()
+    started, seed = time.monotonic(), options.seed * 10**9
+    while time.monotonic() - started < options.seconds:
+        for name, content in files.items():
+            seed += 1
+            outcome = one_case(folder, name, content, seed)
+            outcomes[name, outcome] += 1
+            if outcome not in ("accepted", "refused"):
+                raise SystemExit(f"{name}, seed {seed}: {outcome}. The file is {folder / name}.")
+    for (name, outcome), count in sorted(outcomes.items()):
+        print(f"{name:20s} {outcome:10s} {count:8,}")
+    print(f"{sum(outcomes.values()):,} files in {time.monotonic() - started:.0f} s, no failure", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

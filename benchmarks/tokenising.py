@@ -1,0 +1,102 @@
+"""Tokens per second from text to counts, beside scikit-learn's CountVectorizer on the same texts in the same run.
+
+    python benchmarks/tokenising.py [--rounds 3] [--jobs N] [--words 3000]
+
+For every corpus in the data folder: texts in memory to counts over one vocabulary, by both, then ours from the file
+(unzip, parse, count), with one thread and with all. The systems take turns; of each the round with the shortest wall
+time is shown. Rates count every run of letters in the text as a token. Both count the same words, runs of three
+letters or more in lower case, and the counts are compared. "cores" is processor time over wall time: on a machine
+that others use too, the ratios of processor times are the ones to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+from corpora import data_folder
+from private_topics.corpus.counting import count_texts, distinct_words
+from private_topics.corpus.counts import stack_rows
+from private_topics.corpus.readers import open_texts
+from private_topics.corpus.scanning import number_words
+from private_topics.corpus.tokens import Tokeniser
+
+TOKENISER = Tokeniser(min_length=3, languages=())
+PATTERN = r"[^\W\d_]{3,}"
+
+
+class Timing(NamedTuple):
+    wall: float
+    processor: float
+
+
+def timed(function: Callable[[], Any]) -> tuple[Timing, Any]:
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function()
+    return Timing(time.perf_counter() - wall, time.process_time() - processor), result
+
+
+def frequent_words(texts: list[str], n_words: int) -> list[str]:
+    documents = Counter(word for words, _ in distinct_words(texts, TOKENISER) for word in words)
+    return sorted(word for word, _ in documents.most_common(n_words))
+
+
+def measure(path: Path, options: argparse.Namespace) -> None:
+    texts = [text for text, _ in open_texts(path)]
+    vocabulary = frequent_words(texts, options.words)
+    n_tokens = sum(len(number_words(texts[at : at + 1000], TOKENISER).numbers) for at in range(0, len(texts), 1000))
+    vectorizer = CountVectorizer(vocabulary=vocabulary, token_pattern=PATTERN)
+    systems: dict[str, Callable[[], Any]] = {
+        "CountVectorizer": lambda: vectorizer.transform(texts),
+        "ours, 1 thread": lambda: count_texts(texts, vocabulary, TOKENISER, n_jobs=1),
+        "ours": lambda: count_texts(texts, vocabulary, TOKENISER, n_jobs=options.jobs),
+        "ours from the file, 1 thread": lambda: count_texts(open_texts(path), vocabulary, TOKENISER, n_jobs=1),
+        "ours from the file": lambda: count_texts(open_texts(path), vocabulary, TOKENISER, n_jobs=options.jobs),
+        "ours, distinct words": lambda: deque(distinct_words(texts, TOKENISER, n_jobs=options.jobs), maxlen=0),
+    }
+    print(f"{path.name}: {len(texts):,} documents, {n_tokens:,} tokens, {len(vocabulary):,} words in the vocabulary")
+    timings: dict[str, list[Timing]] = {name: [] for name in systems}
+    results = {}
+    for _ in range(options.rounds):
+        for name, function in systems.items():
+            timing, results[name] = timed(function)
+            timings[name].append(timing)
+    show(timings, n_tokens)
+    ours, theirs = stack_rows(list(results["ours"])), results["CountVectorizer"]
+    differing = int(abs(ours.astype(np.int64) - theirs).sum())
+    print(f"  counted words {int(theirs.sum()):,}, of which the two systems count {differing:,} differently")
+
+
+def show(timings: dict[str, list[Timing]], n_tokens: int) -> None:
+    print(f"  {'':30s} {'wall':>8s} {'M tokens/s':>11s} {'cores':>6s} {'× wall':>7s} {'× processor':>12s}")
+    reference = min(timings["CountVectorizer"])
+    for name, rounds in timings.items():
+        best = min(rounds)
+        wall_ratio, ratio = reference.wall / best.wall, reference.processor / best.processor
+        rate, cores = n_tokens / best.wall / 1e6, best.processor / best.wall
+        print(f"  {name:30s} {best.wall:6.2f} s {rate:11.2f} {cores:6.2f} {wall_ratio:7.2f} {ratio:12.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=None)
+    parser.add_argument("--words", type=int, default=3000)
+    options = parser.parse_args()
+    paths = sorted(data_folder().glob("*.train.jsonl.gz"))
+    if not paths:
+        raise SystemExit(f"no *.train.jsonl.gz in {data_folder()}; name their folder in $PRIVATE_TOPICS_DATA")
+    count_texts(["Wörter"], ["wörter"], TOKENISER)  # compile
+    for path in paths:
+        measure(path, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""A source of texts is a sequence of records, each one document; a broken record is an empty document.
+
+The guarantee of a private fit takes the number of units as public, so it must not depend on what a unit says. Hence a
+record is found by its frame alone (a line, a table row, a file), and *every* record counts: one that cannot be read
+is yielded as an empty text. `skipped` counts those for whoever holds the data. Replacing one document by a broken one
+moves that count by one, so it is as confidential as the texts: no message, model or report of this library shows it.
+
+The position of a broken record leaks too (it says something certain about one document): messages name the file
+and the kind of problem only. `first_skipped` has the position, for whoever may look into the file anyway.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import stat
+import unicodedata
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from private_topics.errors import InputError
+
+DEFAULT_RECORD_BYTES = 16 * 2**20
+LARGEST_RECORD_BYTES = 2**28
+CHUNK_BYTES = 2**20
+CHECKED_RECORDS, LARGEST_BROKEN_SHARE = 1_000, 0.9
+"""A file with more broken records (among the first, or among all) is of another kind, or the field is misnamed."""
+LARGEST_RATIO, SPARE_BYTES = 300, 2**26
+"""A compressed file may grow to 300 times its size plus 64 MB; text rarely grows more than tenfold."""
+STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
+"""Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
+
+TOO_LONG = "it is longer than max_record_bytes"
+
+Document = tuple[str, str | None]
+"""A text and the label of its unit (`None` where units are documents)."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A record that cannot be read: a fixed phrase, and its unit where that much is readable."""
+
+    problem: str
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Oversized:
+    """A line longer than `max_record_bytes`, of which only the number of quotes is known."""
+
+    quotes: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How records are read: all of it public."""
+
+    field: str = "text"
+    unit: str | None = None
+    encoding: str = "utf-8"
+    strict: bool = False
+    max_record_bytes: int = DEFAULT_RECORD_BYTES
+
+    def __post_init__(self) -> None:
+        for name, value in (("field", self.field), ("unit", self.unit)):
+            if not (isinstance(value, str) and value) and not (name == "unit" and value is None):
+                raise _bad_parameter(name, "the name of a column", value)
+        size = self.max_record_bytes
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST_RECORD_BYTES:
+            raise _bad_parameter("max_record_bytes", f"an int between 1 and {LARGEST_RECORD_BYTES}", size)
+        try:
+            usable = "\n".encode(self.encoding) == b"\n" and bool(b"\xff".decode(self.encoding, "replace"))
+            name = codecs.lookup(self.encoding).name
+        except (LookupError, TypeError, ValueError):
+            usable, name = False, ""
+        if not usable or name.startswith(STATEFUL):
+            what = "an encoding that contains ASCII, such as 'utf-8' or 'latin-1' (convert UTF-16 files to UTF-8)"
+            raise _bad_parameter("encoding", what, self.encoding)
+
+
+class TextSource(ABC):
+    """Documents of a file or folder, as often as asked for; each pass reads them again, a record at a time."""
+
+    has_fields = True
+    """Whether records have named fields, so that `unit` can name one."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path, self.reading = path, reading
+        self.skipped: int | None = None
+        """Broken records of the last complete pass. Confidential, like the texts."""
+        self.first_skipped: int | None = None
+        """Number (from 1) of the first broken record of the last pass. Confidential, like the texts."""
+        if reading.unit is not None and not self.has_fields:
+            raise self._problem("the 'unit' parameter names a column, and this format has none")
+
+    @abstractmethod
+    def _records(self) -> Iterator[Document | Broken]:
+        """One pass over all records."""
+
+    def __iter__(self) -> Iterator[Document]:
+        seen = skipped = 0
+        self.skipped = self.first_skipped = None
+        problem = ""
+        for record in self._records():
+            seen += 1
+            if isinstance(record, Broken):
+                skipped += 1
+                problem = problem or record.problem
+                self.first_skipped = self.first_skipped or seen
+                self._may_skip(record)
+                record = "", record.unit
+            if seen == CHECKED_RECORDS:
+                self._check_share(skipped, seen, problem)
+            yield record
+        self._check_share(skipped, seen, problem)
+        self.skipped = skipped
+
+    def _may_skip(self, record: Broken) -> None:
+        if self.reading.strict:
+            raise self._problem(f"with strict=True a broken record stops the run: {record.problem}")
+        if self.reading.unit is not None and record.unit is None:
+            raise self._problem(
+                f"a record cannot be assigned to its unit ({record.problem}). Counted by itself it would change the "
+                "number of units, so it stops the run with and without strict"
+            )
+
+    def _check_share(self, skipped: int, seen: int, problem: str) -> None:
+        if seen == 0:
+            raise self._problem("it holds no documents")
+        if skipped > LARGEST_BROKEN_SHARE * seen:
+            raise self._problem(f"hardly any record is readable; of the first that is not: {problem}")
+
+    def _decoded(self, raw: bytes) -> tuple[str, str | None]:
+        """The characters, and what is wrong with them; then some may be replaced by U+FFFD."""
+        if len(raw) > self.reading.max_record_bytes:
+            return "", TOO_LONG
+        try:
+            return raw.decode(self.reading.encoding), "it is binary" if b"\0" in raw else None
+        except ValueError:
+            return raw.decode(self.reading.encoding, "replace"), f"it is not {self.reading.encoding}"
+
+    def _document(self, text: Any, unit: Any, problem: str | None) -> Document | Broken:
+        """A document out of what a record has for its text and unit; `problem` where it was read with damage."""
+        label = None
+        if self.reading.unit is not None:
+            label = unit_label(unit)
+            if label is None or (problem is not None and "\ufffd" in label):
+                return Broken(problem or "it has no unit")
+        if problem is None and not isinstance(text, str):
+            problem = f"it has no text in the field {self.reading.field!r}"
+        return (text, label) if problem is None else Broken(problem, label)
+
+    def _problem(self, what: str) -> InputError:
+        return InputError(f"{str(self.path)!r} cannot be used: {what}.")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+
+class LineSource(TextSource):
+    """A file whose records are made of lines, plain or gzipped.
+
+    Only the byte 10 ends a line: other characters that some programs break lines at would let a text decide how
+    many records there are. A file that ends early (truncated gzip) is refused with and without strict, since the
+    number of lost records is unknown.
+    """
+
+    def _lines(self) -> Iterator[bytes | Oversized]:
+        """Lines without their end, one at a time; of a line that is too long only its quotes are kept, counted."""
+        limit = self.reading.max_record_bytes + 1  # a carriage return before the end
+        rest, too_long, quotes = b"", False, 0
+        with open_binary(self.path) as file:
+            for chunk in self._chunks(file):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if too_long or len(line) > limit:
+                        yield Oversized(quotes + line.count(b'"'))
+                    else:
+                        yield line.removesuffix(b"\r")
+                    too_long, quotes = False, 0
+                if too_long or len(rest) > limit:
+                    rest, too_long, quotes = b"", True, quotes + rest.count(b'"')
+        if too_long:
+            yield Oversized(quotes)
+        elif rest:
+            yield rest.removesuffix(b"\r")
+
+    def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
+        largest = LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES
+        total = 0
+        while chunk := self._read(file):
+            if total == 0 and self.reading.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+                chunk = chunk.removeprefix(codecs.BOM_UTF8)
+            total += len(chunk)
+            if total > largest:
+                raise self._problem(f"it decompresses to more than {LARGEST_RATIO} times its size")
+            yield chunk
+
+    def _read(self, file: BinaryIO) -> bytes:
+        try:
+            return file.read(CHUNK_BYTES)
+        except (OSError, EOFError, zlib.error):
+            raise self._problem("the file is truncated or damaged") from None
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """A regular file for reading, decompressed if its name ends in `.gz`."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise InputError(f"{str(path)!r} is not a regular file.")
+        return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else open(path, "rb")
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"There is no file {str(path)!r}.") from None
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be opened: {error.strerror}.") from None
+
+
+def unit_label(value: Any) -> str | None:
+    """A unit's label as text, or `None` if it is none.
+
+    Labels that differ in type, blanks at the ends or Unicode form are one unit: larger units are safe, split ones
+    are not.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return unicodedata.normalize("NFC", str(value)).strip() or None
+
+
+def _bad_parameter(name: str, wanted: str, value: Any) -> InputError:
+    return InputError(f"The {name!r} parameter of open_texts must be {wanted}. Got {value!r} instead.")
