@@ -13,5 +13,9 @@ class PrivacyError(ValueError):
     """A request that would break, or could not be covered by, the stated guarantee."""
 
 
+class LedgerError(PrivacyError):
+    """A budget ledger cannot be read or written, or is not one: nothing was reserved, so nothing may be drawn."""
+
+
 class PrivacyWarning(UserWarning):
     """The guarantee holds, but is weak or buys little at these settings."""

@@ -1,35 +1,39 @@
 """The budget of a corpus across fits, in memory: every fit reserves its cost before its first noise is drawn.
 
-Costs compose by the accountant (mu² adds, epsilon does not). A reservation is never given back: a fit that fails
-half-way has already released values.
+Costs compose by the accountant (mu² adds, epsilon does not; `reservations.py`). A reservation is never given back: a
+fit that fails half-way has already released values. `DurableLedger` keeps the same books in a file.
 """
 
 from __future__ import annotations
 
-import math
 import threading
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.accountant import gdp_delta, gdp_epsilon, mu_of_budget, rho_of_budget, zcdp_delta
 from private_topics.privacy.budget import PrivacyBudget
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """What one fit may spend: `rho` is mu²/2 of its releases, `exact` whether they compose in zCDP only."""
-
-    budget: PrivacyBudget
-    rho: float
-    exact: bool
+from private_topics.privacy.reservations import (
+    SET_ASIDE,
+    Guarantee,
+    Reservation,
+    admits,
+    composed_epsilon,
+    refusal,
+    remaining_epsilon,
+    reservation_of,
+)
 
 
 class BudgetLedger:
-    """A total (epsilon, delta) for one corpus. Pass the same object to every fit on that corpus."""
+    """A total (epsilon, delta) for one corpus. Pass the same object to every fit on that corpus.
 
-    def __init__(self, epsilon: float, delta: float) -> None:
+    ``set_aside`` is the fraction of delta kept for fits of another kind than the first one (another sampler, a
+    private vocabulary): the more of them are planned, the larger it should be.
+    """
+
+    def __init__(self, epsilon: float, delta: float, *, set_aside: float = SET_ASIDE) -> None:
         self.total = PrivacyBudget(epsilon, delta)
+        self.set_aside = checked_set_aside(set_aside)
         self._reservations: list[Reservation] = []
         self._lock = threading.Lock()
 
@@ -40,20 +44,30 @@ class BudgetLedger:
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon of all reservations together, at the ledger's delta."""
-        return _epsilon(self._reservations, self.total.delta)
+        """Epsilon of all reservations together, at the ledger's delta, had they been planned together."""
+        return composed_epsilon(self._reservations, self.total.delta)
 
-    def reserve(self, budget: PrivacyBudget, *, exact: bool = False) -> None:
-        """Charge a fit, or refuse it. `exact`: its noise is the discrete Gaussian, which is zCDP and not GDP."""
-        limit = rho_of_budget(budget.epsilon, budget.delta) if exact else mu_of_budget(*astuple(budget)) ** 2 / 2.0
-        reservation = Reservation(budget, limit, exact)
+    def remaining(self, delta: float | None = None, **kind: Any) -> float:
+        """The largest epsilon of a further fit at `delta` (the total's if not given); `kind` as in `reserve`."""
+        delta = self.total.delta if delta is None else delta
+        return remaining_epsilon(self.total, self._reservations, self.set_aside, delta=delta, **kind)
+
+    def reserve(
+        self,
+        budget: PrivacyBudget,
+        *,
+        exact: bool = False,
+        guarantee: Guarantee | None = None,
+        threshold_delta: float = 0.0,
+    ) -> None:
+        """Charge a fit, or refuse it. `exact`: its noise is the discrete Gaussian, which is zCDP and not GDP.
+
+        `guarantee` and `threshold_delta`: see `Reservation`.
+        """
+        reservation = reservation_of(budget, exact=exact, guarantee=guarantee, threshold_delta=threshold_delta)
         with self._lock:
-            if _delta([*self._reservations, reservation], self.total.epsilon) > self.total.delta:
-                raise PrivacyError(
-                    f"This fit at epsilon={budget.epsilon:g}, delta={budget.delta:g} would exceed the corpus's total "
-                    f"budget of epsilon={self.total.epsilon:g}, delta={self.total.delta:g}. Nothing was released. "
-                    "Lower epsilon, or register a larger total with whoever answers for the corpus."
-                )
+            if not admits(self.total, [*self._reservations, reservation], self.set_aside):
+                raise refusal(self.total, reservation)
             self._reservations.append(reservation)
 
     def __deepcopy__(self, memo: Any) -> BudgetLedger:
@@ -66,24 +80,32 @@ class BudgetLedger:
         return self
 
 
-def _delta(reservations: list[Reservation], epsilon: float) -> float:
-    """Delta of all reservations at `epsilon`: Gaussian releases are mu²/2-zCDP too, so a mixture adds up in zCDP."""
-    rho = math.fsum(reservation.rho for reservation in reservations)
-    if any(reservation.exact for reservation in reservations):
-        return zcdp_delta(rho, epsilon)
-    return gdp_delta(math.sqrt(2.0 * rho), epsilon)
+class FitAccount:
+    """One fit's dealings with a ledger: it reserves, and notes its public settings and its end where rows are kept.
+
+    A ledger is any object with `reserve(budget, **kind)`; one that keeps rows has `finish` too (`DurableLedger`).
+    """
+
+    def __init__(self, ledger: Any, settings: Mapping[str, Any]) -> None:
+        self._ledger = ledger
+        self._settings = {name: getattr(value, "item", lambda v=value: v)() for name, value in settings.items()}
+        self._row: Any = None
+
+    @property
+    def reserve(self) -> Callable[..., None] | None:
+        """What a run calls before its first draw; None without a ledger."""
+        return None if self._ledger is None else self._reserve
+
+    def _reserve(self, budget: PrivacyBudget, **kind: Any) -> None:
+        noted = {"settings": self._settings} if hasattr(self._ledger, "finish") else {}
+        self._row = self._ledger.reserve(budget, **kind, **noted)
+
+    def finish(self) -> None:
+        if self._row is not None and hasattr(self._ledger, "finish"):
+            self._ledger.finish(self._row)
 
 
-def _epsilon(reservations: list[Reservation], delta: float) -> float:
-    """The smallest epsilon, to a millionth, at which the reservations have this delta."""
-    if not reservations:
-        return 0.0
-    if not any(reservation.exact for reservation in reservations):
-        return gdp_epsilon(math.sqrt(2.0 * math.fsum(reservation.rho for reservation in reservations)), delta)
-    low, high = 0.0, 1.0
-    while _delta(reservations, high) > delta:
-        low, high = high, 2.0 * high
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if _delta(reservations, middle) > delta else (low, middle)
-    return high
+def checked_set_aside(set_aside: float) -> float:
+    if isinstance(set_aside, bool) or not isinstance(set_aside, int | float) or not 0.0 <= set_aside < 1.0:
+        raise PrivacyError(f"The 'set_aside' of a ledger must be a number in [0, 1). Got {set_aside!r} instead.")
+    return float(set_aside)
