@@ -9,15 +9,16 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?= --corpus all
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make setup   .venv with the library and the development tools"
-	@echo "make demo    learn the topics of a synthetic corpus and show them beside the truth"
+	@echo "make demo    private topics of 50,000 made-up patients' letters: text in, report in build/demo (DEMO_ARGS=...)"
 	@echo "make test    ruff, mypy and pytest"
 	@echo "make lint    ruff and mypy alone"
 	@echo "make bench   this library against scikit-learn, gensim and tomotopy (BENCH_ARGS=...)"
+	@echo "make docs    the guide and the API reference as a site in build/site"
 	@echo "make clean   remove .venv and every cache"
 
 setup: $(VENV)/.installed
@@ -33,6 +34,10 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev,bench]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev,docs]'
+	touch $@
+
 demo: setup
 	$(BIN)/private-topics demo $(DEMO_ARGS)
 
@@ -46,6 +51,10 @@ test: lint
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "The site: build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

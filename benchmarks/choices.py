@@ -2,7 +2,7 @@
 
     python benchmarks/choices.py [--draws 2] [--out docs/utility/choices.md]
 
-Cases: arXiv and Wikipedia at 3,000 words and epsilon 1, arXiv at 1,000 words and epsilon 3, delta 1e-6. Only public
+Cases: arXiv at 3,000 words and epsilon 1, Wikipedia at 1,000 words and epsilon 3 and 0.3, delta 1e-6. Only public
 numbers enter the choices; the corpora here stand for "text like this".
 """
 
@@ -21,13 +21,19 @@ from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA
 from private_topics.configurations import sequential
 from private_topics.spectral import denoising, frame
 
-CASES = (("arxiv", 3_000, 25, 1.0), ("wikipedia", 3_000, 25, 1.0), ("arxiv", 1_000, 10, 3.0))
+CASES = (("arxiv", 3_000, 25, 1.0), ("wikipedia", 1_000, 10, 3.0), ("wikipedia", 1_000, 10, 0.3))
 SPLIT = BudgetSplit()
 NO_BLEND = {"LARGEST_BLEND": 0.0}
 VARIANTS: tuple[tuple[str, Any, dict[str, Any], dict[str, Any]], ...] = (  # name, module, constants, parameters
     ("default", sequential, {}, {}),
-    ("spectral stage on 300 words", sequential, {"SPECTRAL_WORDS": 300}, {}),
-    ("spectral stage on 1,000 words", sequential, {"SPECTRAL_WORDS": 1000}, {}),
+    (
+        "spectral stage on 250 words",
+        sequential,
+        {"BUDGET_PER_WORD": 1e-9, "SPECTRAL_WORDS": 250, "LARGE_BUDGET": 1e99},
+        {},
+    ),
+    ("spectral stage on 500 words", sequential, {"BUDGET_PER_WORD": 1e-9, "LARGE_BUDGET": 1e99}, {}),
+    ("spectral stage on 1,000 words", sequential, {"LARGE_BUDGET": 0.0}, {}),
     ("no oversampling", sequential, {"OVERSAMPLE": 0}, {}),
     ("second moment clipped at the median", sequential, {"SECOND_QUANTILE": 0.5}, {}),
     ("second moment clipped at 90 %", sequential, {"SECOND_QUANTILE": 0.9}, {}),

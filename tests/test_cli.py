@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
     write_npz_block(folder / "test.npz", counts[800:])
     write_npz_block(folder / "narrow.npz", counts[:, :10])
     (folder / "words.txt").write_text("\n".join(f"wörd{j}" for j in range(WORDS)) + "\n", encoding="utf-8")
-    result = run("fit", folder / "train.npz", "-k", 3, "--vocabulary", folder / "words.txt", "-o", folder / "model")
+    names = ["--vocabulary", folder / "words.txt"]
+    result = run("fit", folder / "train.npz", "--no-privacy", "-k", 3, *names, "-o", folder / "model")
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     assert "Wrote 3 topics over 40 words" in result.stderr
@@ -87,15 +88,6 @@ def test_evaluate(folder):
     )
 
 
-def test_demo():
-    result = run("demo", "--documents", 600, "--words", 50, "--topics", 2, "--seed", 1)
-    assert result.exit_code == 0, result.output
-    for text in ("Truth beside estimate", "L1 error", "topic error", "perplexity", "word frequencies"):
-        assert text in result.stdout
-    assert "Fitting SpectralLDA to 540" in result.stderr
-    assert max(map(len, result.stdout.splitlines())) <= 100
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -108,12 +100,16 @@ def test_demo():
         ["transform", "{folder}/model", "{folder}/narrow.npz"],
         ["evaluate", "{folder}/model", "{folder}/narrow.npz"],
         ["evaluate", "{folder}/model", "{folder}/words.txt"],
-        ["fit", "missing.npz", "-o", "{folder}/x"],
-        ["fit", "{folder}/train.npz", "-o", "{folder}/none/x"],
-        ["fit", "{folder}/train.npz", "-k", "99", "-o", "{folder}/x"],
-        ["fit", "{folder}/train.npz", "--alpha0", "-1", "-o", "{folder}/x"],
-        ["fit", "{folder}/narrow.npz", "--vocabulary", "{folder}/words.txt", "-o", "{folder}/x"],
-        ["demo", "--documents", "1"],
+        ["fit", "missing.npz", "--no-privacy", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--no-privacy", "-o", "{folder}/none/x"],
+        ["fit", "{folder}/train.npz", "--no-privacy", "-k", "99", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--no-privacy", "--alpha0", "-1", "-o", "{folder}/x"],
+        ["fit", "{folder}/narrow.npz", "--no-privacy", "--vocabulary", "{folder}/words.txt", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--vocabulary", "private", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--unit", "user", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--epsilon", "0", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--delta", "2", "-o", "{folder}/x"],
+        ["fit", "{folder}/train.npz", "--sampler", "none", "-o", "{folder}/x"],
     ],
 )
 def test_expected_errors_are_one_line(folder, arguments):
@@ -132,8 +128,18 @@ def test_expected_errors_are_one_line(folder, arguments):
         ["no-such-command"],
         ["fit"],
         ["fit", "counts.npz"],
-        ["demo", "--topics", "0"],
+        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--epsilon", "1"],
+        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--vocabulary", "private"],
+        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--unit", "user"],
+        ["fit", "counts.npz", "-o", "model", "--topics", "0"],
+        ["fit", "counts.npz", "-o", "model", "--noise-seed", "1"],
+        ["fit", "counts.npz", "-o", "model", "--ledger", "budget.db"],
+        ["fit", "counts.npz", "-o", "model", "--corpus", "letters"],
+        ["demo", "--letters", "0"],
         ["demo", "--seed", "-1"],
+        ["plan"],
+        ["reproduce"],
+        ["budget", "register", "budget.db"],
         ["topics", "model", "-n", "many"],
         ["transform", "model", "counts.npz", "-o", "proportions.xlsx"],
     ],

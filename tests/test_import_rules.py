@@ -15,15 +15,24 @@ ALLOWED = {  # a new package or module states here what it may import
     "model_file": set(),
     "spectral": set(),
     "privacy": set(),
-    "corpus": set(),
+    "corpus": {"threads"},
     "moments": {"corpus"},
     "evaluation": {"corpus"},
     "configurations": {"corpus", "moments", "spectral", "privacy", "threads", "progress"},
+    "baselines": {"moments", "privacy", "configurations"},
     "estimators": {"corpus", "moments", "privacy", "configurations", "evaluation"}
     | {"model_file", "threads", "progress"},
     "private_estimator": {"corpus", "configurations", "privacy", "estimators", "threads", "progress"},
-    "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "model_file"},
-    "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"},
+    "variational_estimator": {"baselines", "configurations", "privacy", "estimators", "private_estimator"}
+    | {"threads", "progress"},
+    "reports": {"configurations", "evaluation", "privacy"},
+    "pipeline": {"corpus", "configurations", "privacy", "estimators", "private_estimator"},
+    "experiments": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
+    | {"variational_estimator"},
+    "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator", "pipeline"}
+    | {"reports", "experiments"},
+    "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
+    | {"variational_estimator"},
 }
 RANDOMNESS = "private_topics.privacy.randomness"
 NOISE_SOURCES = {"randomgen", "secrets", "random"}

@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from private_topics._version import __version__
 from private_topics.configurations.unnoised import TopicModel, fit_unnoised
 from private_topics.corpus.blocks import CountBlocks, as_blocks
+from private_topics.corpus.counted_texts import CountedTexts
 from private_topics.corpus.counts import validate_counts
+from private_topics.corpus.tokens import Tokeniser
 from private_topics.errors import InputError, ModelFileError
 from private_topics.evaluation.perplexity import document_completion_perplexity
 from private_topics.model_file import read_model, write_model
@@ -32,6 +34,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
     doc_topic_prior_: np.ndarray
     n_features_in_: int
     feature_names_in_: np.ndarray
+    tokeniser_: Tokeniser
     n_jobs: int | None
 
     def transform(self, X: Any) -> np.ndarray:
@@ -98,6 +101,8 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         arrays = {name: np.asarray(getattr(self, name)) for name in self._saved_arrays()}
         if hasattr(self, "feature_names_in_"):
             header["feature_names"] = [str(name) for name in self.feature_names_in_]
+        if hasattr(self, "tokeniser_"):
+            header["tokeniser"] = self.tokeniser_.to_dict()
         write_model(path, header, arrays)
 
     @classmethod
@@ -122,6 +127,8 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         model.n_features_in_ = arrays["components_"].shape[1]
         if "feature_names" in header:
             model.feature_names_in_ = _checked_names(header["feature_names"], model.n_features_in_, path)
+        if "tokeniser" in header:
+            model.tokeniser_ = _checked_tokeniser(header["tokeniser"], path)
         model._restore(header)
         return model
 
@@ -155,10 +162,13 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
 
     def _remember_names(self, X: Any) -> None:
         columns = getattr(X, "columns", None)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        for name in ("feature_names_in_", "tokeniser_"):
+            if hasattr(self, name):
+                delattr(self, name)
         if columns is not None and all(isinstance(name, str) for name in columns):
             self.feature_names_in_ = np.asarray(columns, dtype=object)
+        if isinstance(X, CountedTexts):
+            self.tokeniser_ = X.tokeniser
 
     def _check_counts(self, X: Any, caller: str) -> Any:
         columns = getattr(X, "columns", None)
@@ -251,7 +261,8 @@ def check_parameters(estimator: Any) -> None:
     """Validate the parameters that all estimators share."""
     name = type(estimator).__name__
     check_integer(estimator.n_components, "n_components", name, 1)
-    check_integer(estimator.refine_steps, "refine_steps", name, 0)
+    if hasattr(estimator, "refine_steps"):
+        check_integer(estimator.refine_steps, "refine_steps", name, 0)
     check_positive(estimator.alpha0, "alpha0", name)
     if estimator.n_jobs is not None and (not isinstance(estimator.n_jobs, numbers.Integral) or estimator.n_jobs == 0):
         raise InputError(
@@ -294,3 +305,10 @@ def _checked_names(names: Any, n_words: int, path: Any) -> np.ndarray:
     if not isinstance(names, list) or len(names) != n_words or not all(isinstance(name, str) for name in names):
         raise ModelFileError(f"{path} does not hold one name for each of its words.")
     return np.asarray(names, dtype=object)
+
+
+def _checked_tokeniser(settings: Any, path: Any) -> Tokeniser:
+    try:
+        return Tokeniser.from_dict(settings)
+    except (InputError, TypeError):
+        raise ModelFileError(f"{path} does not say how text becomes words in the way of this release.") from None

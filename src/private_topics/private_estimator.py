@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from private_topics.configurations.choice import Choice, Settings
 from private_topics.configurations.private_corpus import PrivateCorpus
-from private_topics.configurations.sequential import Sequential
+from private_topics.configurations.sequential import Spectrum
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_parameters
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget, warn_if_delta_large
+from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
+from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import stage_printer
 from private_topics.threads import limited_threads
-
-CONFIGURATIONS = ("sequential", "auto")
 
 
 class PrivateSpectralLDA(TopicEstimator):
@@ -29,17 +31,22 @@ class PrivateSpectralLDA(TopicEstimator):
     Parameters
     ----------
     n_components : number of topics asked for; where the budget carries fewer, the model uses fewer and says so.
-    epsilon, delta : the guarantee. Keep delta well below one over the number of units.
+    epsilon, delta : the guarantee. Keep delta well below one over the number of units. Configuration 1 also takes
+        delta=0, for vocabularies of a few hundred words.
     alpha0 : sum of the Dirichlet prior over topics.
-    configuration : "sequential" or "auto", which picks it.
-    calibration : "proved".
+    configuration : "sequential"; or 1, 2, 3, 4, where the noise goes in the published method (proved for 1 and 2);
+        or "auto", which picks among the proved ones.
+    calibration : "proved"; or "published", the published sensitivities and composition; or "published-analytic", the
+        same with the smallest Gaussian noise for each release. The last two are not proved, and the model says so.
     allow_unproved : opt-in that an unproved calibration needs.
-    refine_steps : private refinement steps after the spectral start.
-    budget_split : `BudgetSplit`, the named shares of the releases; None for the default.
+    refine_steps : private refinement steps after the spectral start, with the sequential configuration.
+    budget_split : `BudgetSplit`, the named shares of the releases; None for the default. Where epsilon adds up
+        (published calibrations, delta=0) the fractions are fixed.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : "local".
     n_jobs : threads; the result does not depend on it.
-    ledger : `BudgetLedger` shared by all fits on one corpus, or any object with `reserve(budget)`.
+    ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
+        `reserve(budget, **kind)`, which raises to refuse.
     noise_seed : fixed noise, for tests only: the model then says `private=False`.
     random_state : seed of the tensor method's restarts, never of the noise.
     verbose : print each stage to standard error.
@@ -49,6 +56,8 @@ class PrivateSpectralLDA(TopicEstimator):
     components_, doc_topic_prior_ : topics and prior, post-processing of released values.
     privacy_ : `PrivacyStatement`.
     supported_components_ : directions of the second moment that stand above the noise.
+    spectrum_ : eigenvalues of the released second moment and the edge of its noise; None where the configuration has
+        no such release.
     """
 
     def __init__(
@@ -93,87 +102,93 @@ class PrivateSpectralLDA(TopicEstimator):
 
         Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
         """
-        self._check_privacy_parameters()
-        check_parameters(self)
-        _refuse_text(X)
+        choice = self._check_privacy_parameters()
+        refuse_text(X, type(self).__name__)
+        corpus = self._private_corpus(X, groups)
+        account = FitAccount(self.ledger, self._public_settings(corpus))
+        run = self._run(choice, account.reserve)
+        self._fit_in(run, choice, corpus, f"the vocabulary of {corpus.n_words:,} words")
+        account.finish()
+        return self
+
+    def _private_corpus(self, X: Any, groups: Any) -> PrivateCorpus:
         corpus = PrivateCorpus.of(self._corpus(X), groups)
         if corpus.n_units < 2:
             raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
-        warn_if_delta_large(float(self.delta), corpus.n_units)
-        split = BudgetSplit() if self.budget_split is None else self.budget_split
-        run = PrivateRun(
-            PrivacyBudget(self.epsilon, self.delta),
-            sampler=self.sampler,
-            noise_seed=self.noise_seed,
-            reserve=None if self.ledger is None else self.ledger.reserve,
+        warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
+        return corpus
+
+    def _run(self, choice: Choice, reserve: Callable[..., None] | None, **kind: Any) -> PrivateRun:
+        budget = choice.budget(self.epsilon, self.delta)
+        return choice.run(budget, reserve, sampler=self.sampler, noise_seed=self.noise_seed, **kind)
+
+    def _fit_in(self, run: PrivateRun, choice: Choice, corpus: PrivateCorpus, vocabulary: str | None) -> None:
+        """Fit with what `run` has left. `vocabulary` says which one is public; None where `run` released it."""
+        settings = Settings(
+            n_topics=int(self.n_components),
+            alpha0=float(self.alpha0),
+            refine_steps=int(self.refine_steps),
+            split=self.budget_split,
+            random_state=check_random_state(0 if self.random_state is None else self.random_state),
+            progress=stage_printer(self.verbose, type(self).__name__),
         )
         with limited_threads(self.n_jobs):
-            model = Sequential(
-                run=run,
-                split=split,
-                corpus=corpus,
-                n_topics=int(self.n_components),
-                alpha0=float(self.alpha0),
-                refine_steps=int(self.refine_steps),
-                random_state=check_random_state(0 if self.random_state is None else self.random_state),
-                progress=stage_printer(self.verbose, type(self).__name__),
-            ).fit()
+            model = choice.configured(run, corpus, settings).fit()
         self.components_ = model.topics
         self.doc_topic_prior_ = model.alpha
         self.supported_components_ = model.supported
+        self.spectrum_ = model.spectrum
         self.privacy_ = statement_of(
             run,
-            grouped=groups is not None,
+            grouped=corpus.unit is not None,
             n_units=corpus.n_units,
-            configuration="sequential",
-            public=self._public_facts(corpus, groups is not None),
+            configuration=choice.name,
+            reasons=choice.reasons,
+            public=self._public_facts(corpus, vocabulary),
             components=f"Topics asked for: {self.n_components}; used: {len(model.topics)}; "
             f"directions above the noise: {model.supported}.",
         )
-        return self
 
-    def _check_privacy_parameters(self) -> None:
+    def _check_privacy_parameters(self) -> Choice:
         """Refuse before the corpus is read and before any noise is drawn."""
-        PrivacyBudget(self.epsilon, self.delta)
         name = type(self).__name__
-        if self.calibration == "published":
-            if not self.allow_unproved:
-                raise PrivacyError(
-                    "calibration='published' uses the published method's sensitivities, which are not proved. "
-                    "Use calibration='proved', or pass allow_unproved=True for an experiment that stays in house."
-                )
-            raise InputError(f"This release of {name} has calibration='proved' only.")
-        if self.calibration != "proved":
-            raise InputError(
-                f"The 'calibration' parameter of {name} must be 'proved' or 'published'. "
-                f"Got {self.calibration!r} instead."
-            )
-        if self.configuration not in CONFIGURATIONS:
-            raise InputError(
-                f"The 'configuration' parameter of {name} must be one of {CONFIGURATIONS}. "
-                f"Got {self.configuration!r} instead."
+        choice = Choice.of(
+            self.configuration,
+            self.calibration,
+            allow_unproved=bool(self.allow_unproved),
+            delta=self.delta,
+            caller=name,
+        )
+        choice.budget(self.epsilon, self.delta)
+        if choice.reasons and self.ledger is not None:
+            raise PrivacyError(
+                f"calibration={self.calibration!r} has no proved cost, so a ledger cannot account for it. "
+                "Pass ledger=None for an experiment on a corpus that needs no protection."
             )
         if self.engine != "local":
             raise InputError(f"The 'engine' parameter of {name} must be 'local'. Got {self.engine!r} instead.")
-        if self.budget_split is not None and not isinstance(self.budget_split, BudgetSplit):
-            raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
-        if self.budget_split is not None and min(_spectral_shares(self.budget_split)) <= 0:
-            raise PrivacyError("BudgetSplit needs positive fractions for unigram, histograms, second, frame, tensor.")
-        if self.refine_steps and self.budget_split is not None and self.budget_split.refine <= 0:
-            raise PrivacyError("refine_steps > 0 needs a positive 'refine' fraction in the BudgetSplit.")
+        if self.budget_split is not None:
+            if not isinstance(self.budget_split, BudgetSplit):
+                raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
+            choice.check_split(self.budget_split, refined=bool(self.refine_steps))
+        check_parameters(self)
+        return choice
 
-    def _public_facts(self, corpus: PrivateCorpus, grouped: bool) -> tuple[str, ...]:
-        facts = [
-            f"the number of {'users' if grouped else 'documents'} ({corpus.n_units:,})",
-            f"the vocabulary of {corpus.n_words:,} words",
-            "all settings of the fit",
-        ]
-        return tuple(facts)
+    def _public_settings(self, corpus: PrivateCorpus) -> dict[str, Any]:
+        """What a ledger notes beside the cost of this fit."""
+        names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
+        public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
+        return public | {name: getattr(self, name) for name in names} | {"private": self.noise_seed is None}
+
+    def _public_facts(self, corpus: PrivateCorpus, vocabulary: str | None) -> tuple[str, ...]:
+        units = f"the number of {'documents' if corpus.unit is None else 'users'} ({corpus.n_units:,})"
+        return (units, *([] if vocabulary is None else [vocabulary]), "all settings of the fit")
 
     def _extra_header(self) -> dict[str, Any]:
         return {
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
+            "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
             "budget_split": (BudgetSplit() if self.budget_split is None else self.budget_split).as_dict(),
         }
 
@@ -186,17 +201,22 @@ class PrivateSpectralLDA(TopicEstimator):
         try:
             self.privacy_ = PrivacyStatement.from_dict(header["privacy"])
             self.supported_components_ = int(header["supported_components"])
+            self.spectrum_ = _spectrum_from(header.get("spectrum"))
             split = BudgetSplit(**header["budget_split"])
         except (KeyError, TypeError, ValueError):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
         self.budget_split = None if split == BudgetSplit() else split
 
 
-def _refuse_text(X: Any) -> None:
+def _spectrum_from(stored: Any) -> Spectrum | None:
+    return None if stored is None else Spectrum(tuple(map(float, stored["eigenvalues"])), float(stored["noise_edge"]))
+
+
+def refuse_text(X: Any, caller: str) -> None:
     """Raw text has no public vocabulary: counting it would read one off the private corpus."""
     if _holds_text(X):
         raise PrivacyError(
-            "PrivateSpectralLDA.fit takes word counts over a public vocabulary, not raw text: a vocabulary read off "
+            f"{caller}.fit takes word counts over a public vocabulary, not raw text: a vocabulary read off "
             "the private corpus would leak it. Count with a public word list, for example "
             "CountVectorizer(vocabulary=words).transform(texts)."
         )
@@ -219,10 +239,6 @@ def _holds_word(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "US"
     return isinstance(value, str | bytes)
-
-
-def _spectral_shares(split: BudgetSplit) -> tuple[float, ...]:
-    return split.unigram, split.histograms, split.second, split.frame, split.tensor
 
 
 MODEL_CLASSES["PrivateSpectralLDA"] = PrivateSpectralLDA

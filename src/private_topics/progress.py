@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 
 
-def stage_printer(verbose: bool | int, name: str) -> Callable[[str], None]:
-    """A function to call at the start of each stage; silent unless `verbose`."""
+def stage_printer(verbose: bool | int | Callable[[str], None], name: str) -> Callable[[str], None]:
+    """A function to call at the start of each stage; silent unless `verbose`, which may be that function itself."""
+    if callable(verbose):
+        return verbose
     if not verbose:
         return lambda stage: None
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from private_topics.configurations.sequential import CARRIED_NOISE, SPECTRAL_WORDS, averaged_noise
+from private_topics.configurations.sequential import averaged_noise, carried_topics, spectral_words
 from private_topics.errors import InputError
 from private_topics.privacy.accountant import mu_of_budget
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
@@ -67,7 +67,7 @@ class Plan:
 
     def _seen(self) -> int:
         """Topics whose direction in the second moment stands out of its noise."""
-        words = min(self.n_words, SPECTRAL_WORDS)
+        words = min(self.n_words, spectral_words(self._mu(), self.n_documents))
         clip = 1.0 / self.mean_length  # the norm of phi2 of a document of mean length, most words distinct
         noise = math.sqrt(2.0) * clip / (self._mu() * math.sqrt(BudgetSplit().second))
         edge = noise * math.sqrt(2.0 * words) / self.n_documents
@@ -78,7 +78,7 @@ class Plan:
         """Topics the refinement can estimate on all words."""
         noise = averaged_noise(self._mu(), BudgetSplit().refine, self.refine_steps)
         mass = self.n_documents * math.sqrt(self.mean_length)
-        return int(CARRIED_NOISE * mass / (noise * self.n_words))
+        return carried_topics(noise * self.n_words / mass)
 
 
 def plan(

@@ -35,6 +35,7 @@ class PrivateCorpus:
     blocks: CountBlocks
     n_units: int
     share: np.ndarray | None  # None: one for every document
+    unit: np.ndarray | None = None  # of each document, 0 … n_units - 1; None: a document is a unit
 
     @classmethod
     def of(cls, blocks: CountBlocks, groups: Any = None) -> PrivateCorpus:
@@ -49,7 +50,7 @@ class PrivateCorpus:
         if labels.shape != (documents,):
             raise InputError("The 'groups' parameter of fit must have one label for each document.")
         _, unit, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        return cls(blocks, len(sizes), 1.0 / sizes[unit])
+        return cls(blocks, len(sizes), 1.0 / sizes[unit], unit)
 
     @property
     def n_words(self) -> int:

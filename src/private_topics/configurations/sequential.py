@@ -35,14 +35,28 @@ from private_topics.privacy.mechanisms import Kind, PrivateRun, Query, Released
 from private_topics.spectral.denoising import denoised_topics, unigram_posterior
 from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 
-SPECTRAL_WORDS = 500
+FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
+BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
 MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
+FEWEST_CARRIED = 3  # fewer predict worse than the unigram: benchmarks/choices.py
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Largest eigenvalues of the released second moment, in falling order, and the spectral norm of its noise."""
+
+    eigenvalues: tuple[float, ...]
+    noise_edge: float
+
+    @classmethod
+    def of(cls, frame: Frame) -> Spectrum:
+        return cls(tuple(map(float, frame.eigenvalues)), float(frame.noise_edge))
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,7 @@ class PrivateModel:
     topics: np.ndarray
     alpha: np.ndarray
     supported: int
+    spectrum: Spectrum | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,7 @@ class Sequential:
         self.progress("unigram")
         noisy_unigram = self.release_unigram(self.split.unigram)
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
-        words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
+        words = np.sort(np.argsort(-unigram, kind="stable")[: spectral_words(self.run.mu_total, self.corpus.n_units)])
         self.progress("second moment")
         frame = self.frame(words, unigram)
         mass = max(float(noisy_unigram.value.sum()), noisy_unigram.sigma)
@@ -81,12 +96,12 @@ class Sequential:
         if k < self.n_topics:
             _warn_unsupported(max(k, 1), self.n_topics)
         if k <= 1:
-            return self.unigram_model(noisy_unigram, frame.supported)
+            return replace(self.unigram_model(noisy_unigram, frame.supported), spectrum=Spectrum.of(frame))
         self.progress("moments inside the frame")
         topics, alpha = self.spectral_topics(words, unigram, frame, k)
         if self.refine_steps:
             topics, alpha = self.refined(topics, unigram, mass)
-        return PrivateModel(topics, alpha, frame.supported)
+        return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
 
     # -- releases -------------------------------------------------------------------------------------------------
 
@@ -235,10 +250,11 @@ class Sequential:
         return topics, self.alpha0 * shares / shares.sum()
 
     def unigram_model(self, first: Released, supported: int) -> PrivateModel:
-        """No topics to tell apart: one topic, the unigram, sharpened with the budget the refinement leaves."""
+        """No topics to tell apart: one topic, the unigram, sharpened with what the later releases leave."""
         value, sigma = first.value, first.sigma
         if self.refine_steps:
-            again = self.release_unigram(self.split.refine, "unigram again")
+            unspent = self.split.frame + self.split.tensor + 3.0 * self.small_share
+            again = self.release_unigram(self.split.refine + unspent, "unigram again")
             weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
             value = weight * again.value + (1.0 - weight) * first.value
             sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
@@ -246,7 +262,7 @@ class Sequential:
 
     def carried(self, mass: float) -> int:
         """How many topics the refinement can estimate: its noise stays below `CARRIED_NOISE` of a mean entry."""
-        return int(CARRIED_NOISE / self.noise_per_topic(mass)) if self.refine_steps else self.n_topics
+        return carried_topics(self.noise_per_topic(mass)) if self.refine_steps else self.n_topics
 
     def noise_per_topic(self, mass: float) -> float:
         """Noise of an entry of the averaged refinement statistic over the mean entry, if there were one topic."""
@@ -272,6 +288,20 @@ class Sequential:
             yield select_words(part.block, rank, len(words)), part.lengths, part.share
 
 
+def spectral_words(mu_total: float, n_units: int) -> int:
+    """How many words the spectral stage sees: its noise edge grows with their root, so few where noise is large."""
+    budget = mu_total * n_units
+    if budget >= LARGE_BUDGET:
+        return MOST_SPECTRAL_WORDS
+    return int(np.clip(budget / BUDGET_PER_WORD, FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS))
+
+
+def carried_topics(noise_per_topic: float) -> int:
+    """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram."""
+    carried = int(CARRIED_NOISE / noise_per_topic)
+    return carried if carried >= FEWEST_CARRIED else 1
+
+
 def averaged_noise(mu_total: float, share: float, steps: int) -> float:
     """Noise of an entry of the refinement statistic, averaged over `steps` releases with weights 1, 2, 3, …"""
     weights = np.arange(1, steps + 1)
@@ -288,5 +318,5 @@ def _warn_unsupported(carried: int, wanted: int) -> None:
         f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would be noise. "
         "It uses those it carries. More documents or a larger epsilon would carry more: see private_topics.plan.",
         PrivacyWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

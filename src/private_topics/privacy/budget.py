@@ -102,12 +102,12 @@ def sigma_for(share: float, sensitivity: float, mu_total: float) -> float:
     return sigma
 
 
-def warn_if_delta_large(delta: float, n_units: int) -> None:
+def warn_if_delta_large(delta: float, n_units: int, *, stacklevel: int = 3) -> None:
     """Warn when delta >= 1/N: publishing one unit chosen at random would already satisfy such a delta."""
     if n_units > 0 and delta >= 1.0 / n_units:
         warnings.warn(
             f"delta = {delta:g} is not below one over the number of units, {n_units}: it permits publishing "
             f"a whole unit now and then. Choose delta of at most {0.1 / n_units:.0e}.",
             PrivacyWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

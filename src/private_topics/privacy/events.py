@@ -111,8 +111,38 @@ class ThresholdEvent(GaussianEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiscreteThresholdEvent(ThresholdEvent, DiscreteGaussianEvent):
+    """The same with discrete Gaussian noise."""
+
+    mechanism: ClassVar[str] = "discrete_threshold"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubsampledGaussianEvent(GaussianEvent):
+    """A Gaussian release of the units that independent secret coins of probability ``rate`` picked (subsampling.md).
+
+    ``norm_bound`` bounds the norm of one unit's contribution, ``sensitivity`` the distance of two of them. A
+    mixture of Gaussian releases: pricing it as the Gaussian release of its sensitivity overcharges.
+    """
+
+    rate: float
+    norm_bound: float
+
+    mechanism: ClassVar[str] = "subsampled_gaussian"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_positive("rate")
+        self._require_positive("norm_bound")
+        if self.rate > 1:
+            raise PrivacyError(f"The 'rate' of event {self.name!r} must lie in (0, 1].")
+        if not self.norm_bound <= self.sensitivity <= 2 * self.norm_bound:
+            raise PrivacyError(f"The 'sensitivity' of event {self.name!r} must be once to twice its 'norm_bound'.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaplaceEvent(Event):
-    """Laplace noise; ``sensitivity`` is the L1 sensitivity: pure (sensitivity / scale)-DP."""
+    """Laplace noise; ``sensitivity`` is the L1 sensitivity: pure (sensitivity / scale)-DP (pure_epsilon.md)."""
 
     scale: float
 
@@ -127,7 +157,20 @@ class LaplaceEvent(Event):
         """The pure differential-privacy parameter, sensitivity / scale."""
         return self.sensitivity / self.scale
 
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise."""
+        return math.sqrt(2.0) * self.scale
+
 
 _EVENTS: dict[str, type[Event]] = {
-    kind.mechanism: kind for kind in (GaussianEvent, DiscreteGaussianEvent, ThresholdEvent, LaplaceEvent)
+    kind.mechanism: kind
+    for kind in (
+        GaussianEvent,
+        DiscreteGaussianEvent,
+        ThresholdEvent,
+        DiscreteThresholdEvent,
+        SubsampledGaussianEvent,
+        LaplaceEvent,
+    )
 }

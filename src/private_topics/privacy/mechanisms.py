@@ -3,6 +3,8 @@
 A `PrivateRun` owns a budget, an accountant and a noise stream; `PrivateRun.release` turns an exact integer
 aggregate into a `Released` value, and nothing else can make one. Symmetric arrays get isometric noise: one
 Gaussian of variance sigma^2 in every direction of the space of symmetric arrays with the Frobenius norm.
+Queries whose sensitivity is in the L1 norm get Laplace noise (`simple_composition.SimpleRun` only).
+`PrivateRun.release_words` names the words whose noisy weight reaches a threshold (docs/proofs/vocabulary.md).
 Proofs: docs/proofs/lattice.md for one release, docs/proofs/composition.md for the run.
 """
 
@@ -11,72 +13,44 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.errors import InputError, PrivacyError
+from private_topics.errors import PrivacyError
 from private_topics.privacy.accountant import Accountant, mu_of_budget, rho_of_budget
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
-from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent
-from private_topics.privacy.lattice import LARGEST_INTEGER
+from private_topics.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteThresholdEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ThresholdEvent,
+)
+from private_topics.privacy.queries import KINDS, Integers, Kind, Query
+from private_topics.privacy.queries import checked_aggregate as _checked
+from private_topics.privacy.queries import independent_coordinates as _coordinates
 from private_topics.privacy.randomness import DISTANCE_PER_DRAW, LARGEST_RATIO, NoiseStream
+from private_topics.privacy.set_union import SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import (
     add_symmetric_matrix_noise,
     add_symmetric_tensor_noise,
-    is_symmetric_matrix,
-    is_symmetric_tensor,
     symmetric_std,
 )
 
-Kind = Literal["scalar", "vector", "histogram", "symmetric_matrix", "symmetric_tensor", "array"]
-Integers = npt.NDArray[np.int64]
+__all__ = ["KINDS", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
+
+NoiseEvent = GaussianEvent | LaplaceEvent
 Draw = Callable[[int, float], Integers]
 
-KINDS: tuple[str, ...] = ("scalar", "vector", "histogram", "symmetric_matrix", "symmetric_tensor", "array")
-_DIMENSIONS = {"scalar": 0, "vector": 1, "histogram": 1, "symmetric_matrix": 2, "symmetric_tensor": 3}
 _CHUNK = 1 << 20
 _MOST_COORDINATES = 2**40
 # mu_total stays this far below what the budget allows, so that shares which sum to one but for rounding fit.
 _HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
-
-
-@dataclass(frozen=True)
-class Query:
-    """What is asked of the corpus: the sum of the units' contributions, in whole lattice steps.
-
-    ``sensitivity`` bounds the L2 (Frobenius) distance of the sums of neighbours, in real units, that is
-    step * integers; neighbours replace one unit. ``proof`` names the page under docs/proofs that shows it.
-    """
-
-    name: str
-    kind: Kind
-    sensitivity: float
-    step: float
-    proof: str
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise PrivacyError(
-                f"The 'kind' of query {self.name!r} must be one of {KINDS}. Got {self.kind!r} instead."
-            )
-        for name in ("sensitivity", "step"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-                raise PrivacyError(f"The {name!r} of query {self.name!r} must be a float. Got {value!r} instead.")
-            if not (math.isfinite(value) and value > 0):
-                raise PrivacyError(
-                    f"The {name!r} of query {self.name!r} must be finite and positive. Got {value!r} instead."
-                )
-            object.__setattr__(self, name, float(value))
-        if not self.proof:
-            raise PrivacyError(
-                f"Query {self.name!r} must name the page under docs/proofs that bounds its sensitivity."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +59,7 @@ class Released:
 
     value: npt.NDArray[np.float64]
     query: Query
-    event: GaussianEvent
+    event: NoiseEvent
     token: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -110,13 +84,22 @@ class Released:
         return np.full(self.value.shape, self.sigma)
 
 
+@dataclass(frozen=True, eq=False)
+class ReleasedWords(Released):
+    """Words that may be published, sorted; the value holds their noisy weights, none below the threshold."""
+
+    words: tuple[str, ...] = ()
+    threshold: float = 0.0
+
+
 class PrivateRun:
     """One computation under one budget: calibrates, charges, draws.
 
     ``sampler`` is "fast" (rounded Gaussian, accounted in GDP) or "exact" (OpenDP's discrete Gaussian,
     accounted in zCDP, slow). A ``noise_seed`` makes the run reproducible and therefore not private.
     ``reserve`` is called once with the budget before the first draw (with ``exact=True`` for that sampler);
-    when it raises, nothing has been charged or drawn.
+    when it raises, nothing has been charged or drawn. ``threshold_delta`` is the part of delta set aside for
+    the thresholds of `release_words`.
     """
 
     def __init__(
@@ -126,6 +109,7 @@ class PrivateRun:
         sampler: str = "fast",
         noise_seed: int | None = None,
         reserve: Callable[..., None] | None = None,
+        threshold_delta: float = 0.0,
     ) -> None:
         if sampler not in ("fast", "exact"):
             raise PrivacyError(
@@ -140,17 +124,9 @@ class PrivateRun:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self.sampler_delta = _sampler_delta(budget, sampler)
+        self.threshold_delta = threshold_delta
         self.accountant = Accountant(sampler_delta=self.sampler_delta)
-        usable = budget.delta - self.sampler_delta
-        if usable <= 0:
-            raise PrivacyError(
-                "The 'delta' of the budget is below the imprecision of the sampler. Choose a larger one."
-            )
-        if sampler == "fast":
-            limit = mu_of_budget(budget.epsilon, usable)
-        else:
-            limit = math.sqrt(2 * rho_of_budget(budget.epsilon, usable))
-        self.mu_total = limit * (1 - _HEADROOM)
+        self._calibrate()
 
     @property
     def private(self) -> bool:
@@ -158,13 +134,32 @@ class PrivateRun:
         return self._stream.secure
 
     @property
-    def released_events(self) -> tuple[GaussianEvent, ...]:
+    def released_events(self) -> tuple[NoiseEvent, ...]:
         """What was charged so far, in order."""
-        return tuple(event for event in self.accountant.events if isinstance(event, GaussianEvent))
+        return tuple(event for event in self.accountant.events if isinstance(event, GaussianEvent | LaplaceEvent))
+
+    @property
+    def accounting(self) -> str:
+        """How the releases are added up, in words."""
+        return f"{'Gaussian' if self.sampler == 'fast' else 'zero-concentrated'} differential privacy"
+
+    @property
+    def epsilon_spent(self) -> float:
+        """What was charged so far costs this epsilon at the budget's delta."""
+        return float(self.accountant.epsilon(self.budget.delta))
+
+    @property
+    def shares_spent(self) -> tuple[float, ...]:
+        """The fraction of the budget of each release so far."""
+        return tuple((event.sensitivity / event.sigma / self.mu_total) ** 2 for event in self.released_events)
 
     def sigma(self, query: Query, share: float) -> float:
         """The noise with which the query spends the fraction ``share`` of the budget (of mu^2, or of rho)."""
         return sigma_for(share, query.sensitivity, self.mu_total)
+
+    def laplace_scale(self, query: Query, share: float) -> float:
+        """The Laplace noise with which the query spends the fraction ``share`` of the budget."""
+        raise PrivacyError(f"Query {query.name!r} asks for Laplace noise, which this run does not add up.")
 
     def release(self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False) -> Released:
         """The aggregate (int64, in lattice steps) plus noise, in real units, charged ``share`` of the budget.
@@ -172,34 +167,111 @@ class PrivateRun:
         Order: check everything, reserve, record, draw. With ``consume`` the aggregate's buffer is
         overwritten and becomes the value, which saves its size in memory.
         """
-        if os.getpid() != self._process:  # a forked copy: its charges would go unseen
-            raise PrivacyError("A PrivateRun works only in the process that made it. Release there.")
+        self._require_own_process()
         integers = _checked(query, aggregate, consume)
         event = self._event(query, share, integers)
         with self._lock:
-            self._afford(event)
-            if self._reserve is not None:
-                self._reserve(self.budget, **({"exact": True} if self.sampler == "exact" else {}))
-                self._reserve = None
-            self.accountant.record(event)
-            draw = self._stream.rounded_gaussian if self.sampler == "fast" else _discrete_gaussian
-            value = _noisy(query, integers, event.sigma, draw, consume)
+            self._charge(event, share)
+            value = _noisy(query, integers, _width(event), self._draw(event), consume)
         return Released(value, query, event, _RELEASE_TOKEN)
 
-    def _event(self, query: Query, share: float, integers: Integers) -> GaussianEvent:
-        sigma = self.sigma(query, share)
-        if sigma / query.step > LARGEST_RATIO / 2:
-            raise PrivacyError(f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for.")
-        kind = GaussianEvent if self.sampler == "fast" else DiscreteGaussianEvent
-        return kind(
+    def release_words(
+        self, query: Query, weights: Mapping[str, int], share: float, *, threshold_delta: float, most_words: int
+    ) -> ReleasedWords:
+        """The words whose weight plus noise reaches the threshold; nothing is said of the others or their number.
+
+        A unit adds `set_union.word_weight` to each of at most ``most_words`` words. Order as in `release`. Words
+        are noised in sorted order, so that nothing depends on the order of the units.
+        """
+        self._require_own_process()
+        event = self._threshold_event(query, share, threshold_delta, most_words)
+        ratio = event.sigma / query.step * (1 + 2.0**-50)
+        limit = threshold_steps(most_words, query.step, ratio, threshold_delta)
+        names = sorted(weights)
+        totals = np.fromiter((weights[name] for name in names), np.int64, len(names))
+        if names:
+            _checked(query, totals, True)
+        with self._lock:
+            self._require_set_aside(event)
+            self._charge(event, share)
+            _add_noise(totals, ratio, self._draw(event))
+        kept = np.flatnonzero(totals >= limit)
+        words = tuple(names[index] for index in kept)
+        value, threshold = totals[kept].astype(np.float64) * query.step, limit * query.step
+        return ReleasedWords(value, query, event, _RELEASE_TOKEN, words=words, threshold=threshold)
+
+    def _threshold_event(self, query: Query, share: float, threshold_delta: float, most_words: int) -> ThresholdEvent:
+        if query.norm != "l2" or query.kind != "vector" or query.sensitivity < SENSITIVITY:
+            raise PrivacyError(f"Query {query.name!r} must be a vector of L2 sensitivity √2 to release words.")
+        kind = ThresholdEvent if self.sampler == "fast" else DiscreteThresholdEvent
+        event = kind(
             name=query.name,
             sensitivity=query.sensitivity,
-            sigma=sigma,
-            coordinates=_coordinates(query.kind, integers.shape),
+            sigma=self.sigma(query, share),
+            coordinates=most_words,
             proof=query.proof,
+            threshold_delta=threshold_delta,
         )
+        _require_coarse(query, event)
+        return event
 
-    def _afford(self, event: GaussianEvent) -> None:
+    def _require_set_aside(self, event: ThresholdEvent) -> None:
+        """Refuse thresholds beyond what the run sets aside: a ledger has heard of that much."""
+        events = (*self.accountant.events, event)
+        if math.fsum(e.threshold_delta for e in events if isinstance(e, ThresholdEvent)) > self.threshold_delta:
+            raise PrivacyError(
+                f"The 'threshold_delta' of query {event.name!r} must be within what the run sets aside: make it with "
+                "PrivateRun(..., threshold_delta=...)."
+            )
+
+    def _calibrate(self) -> None:
+        """Turn the budget into the mu (or the root of 2 rho) that the releases share."""
+        usable = self.budget.delta - self.sampler_delta
+        if usable <= 0:
+            raise PrivacyError(
+                "The 'delta' of the budget is below the imprecision of the sampler. Choose a larger one."
+            )
+        if not 0.0 <= self.threshold_delta < min(usable, self.budget.epsilon / 2):
+            raise PrivacyError("The 'threshold_delta' of a run must be at least 0, and below its delta and epsilon.")
+        epsilon, usable = self.budget.epsilon + math.log1p(-self.threshold_delta), usable - self.threshold_delta
+        if self.sampler == "fast":
+            limit = mu_of_budget(epsilon, usable)
+        else:
+            limit = math.sqrt(2 * rho_of_budget(epsilon, usable))
+        self.mu_total = limit * (1 - _HEADROOM)
+
+    def _charge(self, event: NoiseEvent, share: float) -> None:
+        """Refuse, or reserve and record: whatever is drawn for this event is drawn afterwards."""
+        self._afford(event, share)
+        if self._reserve is not None:
+            self._ask(self._reserve)
+            self._reserve = None
+        self.accountant.record(event)
+
+    def _ask(self, reserve: Callable[..., None]) -> None:
+        """Reserve the whole budget of the run, as the kind of guarantee that it has."""
+        kind: dict[str, Any] = {"exact": True} if self.sampler == "exact" else {}
+        reserve(self.budget, **kind, **({"threshold_delta": self.threshold_delta} if self.threshold_delta else {}))
+
+    def _draw(self, event: NoiseEvent) -> Draw:
+        if isinstance(event, LaplaceEvent):
+            return self._stream.rounded_laplace if self.sampler == "fast" else _discrete_laplace
+        return self._stream.rounded_gaussian if self.sampler == "fast" else _discrete_gaussian
+
+    def _event(self, query: Query, share: float, integers: Integers) -> NoiseEvent:
+        """The release as it will be recorded."""
+        fields: dict[str, Any] = {"name": query.name, "sensitivity": query.sensitivity, "proof": query.proof}
+        fields["coordinates"] = _coordinates(query.kind, integers.shape)
+        event: NoiseEvent
+        if query.norm == "l1":
+            event = LaplaceEvent(**fields, scale=self.laplace_scale(query, share))
+        else:
+            kind = GaussianEvent if self.sampler == "fast" else DiscreteGaussianEvent
+            event = kind(**fields, sigma=self.sigma(query, share))
+        _require_coarse(query, event)
+        return event
+
+    def _afford(self, event: NoiseEvent, share: float) -> None:
         """Refuse a release beyond the budget."""
         after = Accountant((*self.accountant.events, event), sampler_delta=self.sampler_delta)
         if after.delta(self.budget.epsilon) > self.budget.delta:
@@ -208,39 +280,12 @@ class PrivateRun:
                 "Give it a smaller share: the shares of a run must sum to at most 1."
             )
 
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:  # a forked copy: its charges would go unseen
+            raise PrivacyError("A PrivateRun works only in the process that made it. Release there.")
+
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError("A PrivateRun cannot be copied or pickled: each copy would spend the same budget.")
-
-
-def _checked(query: Query, aggregate: npt.ArrayLike, consume: bool) -> Integers:
-    """The aggregate as int64 of the announced shape. Messages carry shapes and names, never entries."""
-    integers = np.asarray(aggregate)
-    if integers.dtype != np.int64:
-        raise InputError(
-            f"The aggregate of query {query.name!r} must be int64, in lattice steps. Got {integers.dtype}."
-        )
-    if integers.size == 0:
-        raise InputError(f"The aggregate of query {query.name!r} must not be empty.")
-    if query.kind in _DIMENSIONS and integers.ndim != _DIMENSIONS[query.kind]:
-        raise InputError(
-            f"A query of kind {query.kind!r} takes {_DIMENSIONS[query.kind]} dimensions. Got {integers.ndim}."
-        )
-    if consume and not (integers.flags.writeable and integers.flags.c_contiguous):
-        raise InputError("With consume=True the aggregate must be writable and C-contiguous.")
-    if int(integers.max()) > LARGEST_INTEGER or int(integers.min()) < -LARGEST_INTEGER:
-        raise InputError(f"The aggregate of query {query.name!r} leaves the lattice. Check its public bounds.")
-    if query.kind == "symmetric_matrix" and not is_symmetric_matrix(integers):
-        raise InputError(f"The aggregate of query {query.name!r} must be a square symmetric matrix.")
-    if query.kind == "symmetric_tensor" and not is_symmetric_tensor(integers):
-        raise InputError(f"The aggregate of query {query.name!r} must be a symmetric k x k x k tensor.")
-    return integers
-
-
-def _coordinates(kind: str, shape: tuple[int, ...]) -> int:
-    """The number of independent noise variables."""
-    if kind == "symmetric_matrix":
-        return math.comb(shape[0] + 1, 2)
-    return math.comb(shape[0] + 2, 3) if kind == "symmetric_tensor" else math.prod(shape)
 
 
 def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> npt.NDArray[np.float64]:
@@ -266,6 +311,16 @@ def _add_noise(flat: Integers, ratio: float, draw: Draw) -> None:
         chunk += draw(chunk.size, ratio)
 
 
+def _require_coarse(query: Query, event: NoiseEvent) -> None:
+    if _width(event) / query.step > LARGEST_RATIO / 2:
+        raise PrivacyError(f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for.")
+
+
+def _width(event: NoiseEvent) -> float:
+    """The parameter of the noise: sigma of a Gaussian, the scale of a Laplace variable."""
+    return event.scale if isinstance(event, LaplaceEvent) else event.sigma
+
+
 def _discrete_gaussian(count: int, ratio: float) -> Integers:
     """OpenDP's exact discrete Gaussian of this scale (Canonne, Kamath and Steinke 2020, algorithm 3)."""
     import opendp.prelude as opendp
@@ -273,6 +328,15 @@ def _discrete_gaussian(count: int, ratio: float) -> Integers:
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
     return np.array(opendp.m.make_gaussian(*space, scale=ratio)([0] * count), dtype=np.int64)
+
+
+def _discrete_laplace(count: int, ratio: float) -> Integers:
+    """OpenDP's exact discrete Laplace of this scale (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    import opendp.prelude as opendp
+
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
+    return np.array(opendp.m.make_laplace(*space, scale=ratio)([0] * count), dtype=np.int64)
 
 
 def _sampler_delta(budget: PrivacyBudget, sampler: str) -> float:

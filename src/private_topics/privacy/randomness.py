@@ -1,11 +1,12 @@
-"""The noise stream: cryptographic bits, and integers distributed exactly as a rounded Gaussian.
+"""The noise stream: cryptographic bits, and integers distributed exactly as a rounded Gaussian or Laplace variable.
 
 `NoiseStream.rounded_gaussian` returns floor(r Z + 1/2) for a standard normal Z: the cell of the integer
-lattice in which r Z falls. Z is the inverse distribution function at a uniform number of *unboundedly many*
-bits, of which only as many are drawn as the cell needs. The first 64 bits and float64 arithmetic decide the
-cell unless the result is closer to a border than a certified error bound; the few draws in doubt (and the
-far tails) are decided with more bits and as many digits as it takes. Nothing is approximated, so the
-sampler adds nothing to delta (docs/proofs/lattice.md).
+lattice in which r Z falls; `rounded_laplace` does so for Z of density exp(-|z|)/2. Z is the inverse
+distribution function at a uniform number of *unboundedly many* bits, of which only as many are drawn as the
+cell needs. The first 64 bits and float64 arithmetic decide the cell unless the result is closer to a border
+than a certified error bound; the few draws in doubt (and the far tails) are decided with more bits and as
+many digits as it takes. Nothing is approximated, so the sampler adds nothing to delta
+(docs/proofs/lattice.md; docs/proofs/pure_epsilon.md for Laplace noise).
 
 Only privacy/mechanisms.py may import this module.
 """
@@ -15,6 +16,8 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import mpmath
@@ -31,7 +34,7 @@ DISTANCE_PER_DRAW = 0.0
 # Within [-TAIL, TAIL] the float64 value of Z is certified to this absolute error; beyond, every draw is in
 # doubt.
 CERTIFIED_ERROR = 2.0**-45
-TAIL = 4.75
+TAIL, LAPLACE_TAIL = 4.75, 11.0
 # Larger ratios are refused: too many draws would be in doubt, and int64 is to hold aggregate plus noise.
 LARGEST_RATIO = 2.0**33
 
@@ -68,6 +71,20 @@ class NoiseStream:
 
     def rounded_gaussian(self, count: int, ratio: float) -> npt.NDArray[np.int64]:
         """``count`` independent integers floor(ratio Z + 1/2), Z standard normal, ratio = sigma / step."""
+        return self._rounded(count, ratio, _GAUSSIAN)
+
+    def rounded_laplace(self, count: int, ratio: float) -> npt.NDArray[np.int64]:
+        """``count`` independent integers floor(ratio Z + 1/2), Z of density exp(-|z|)/2, ratio = scale / step."""
+        return self._rounded(count, ratio, _LAPLACE)
+
+    def coins(self, count: int, heads: int) -> npt.NDArray[np.bool_]:
+        """``count`` independent events of probability exactly ``heads`` / 2^53."""
+        if not 0 <= heads <= 2**53:
+            raise PrivacyError(f"The 'heads' of a coin must lie in [0, 2**53]. Got {heads!r} instead.")
+        self._rekey_after_fork()
+        return (self._bits.random_raw(count) >> np.uint64(11)) < np.uint64(heads)
+
+    def _rounded(self, count: int, ratio: float, law: _Law) -> npt.NDArray[np.int64]:
         if not 0.0 < ratio <= LARGEST_RATIO:
             raise PrivacyError(
                 f"The noise must be at most 2**33 lattice steps wide. Got {ratio!r}: choose a coarser step."
@@ -76,17 +93,17 @@ class NoiseStream:
         out = np.empty(count, dtype=np.int64)
         for start in range(0, count, _BLOCK):
             block = out[start : start + _BLOCK]
-            self._fill(block, ratio)
+            self._fill(block, ratio, law)
         return out
 
-    def _fill(self, out: npt.NDArray[np.int64], ratio: float) -> None:
+    def _fill(self, out: npt.NDArray[np.int64], ratio: float, law: _Law) -> None:
         """One block. Of 64 bits the top one is the sign, the others lead a uniform number below 1/2."""
         words = self._bits.random_raw(out.size)
         value = (words & _LOW_63_BITS).view(np.int64).astype(np.float64)
         value += 0.5
         value *= 2.0**-64
-        ndtri(value, out=value)  # the lower half of a normal variable, above -9.2
-        in_doubt = value < -TAIL
+        law.lower_half(value)
+        in_doubt = value < -law.tail
         value.view(np.uint64)[:] ^= words & _TOP_BIT
         value *= ratio
         value += 0.5
@@ -97,15 +114,16 @@ class NoiseStream:
         np.abs(value, out=value)
         in_doubt |= value > 0.5 - CERTIFIED_ERROR * (ratio + 1.0)
         for index in np.flatnonzero(in_doubt):
-            out[index] = self._decide(int(words[index]), ratio)
+            out[index] = self._decide(int(words[index]), ratio, law)
 
-    def _decide(self, word: int, ratio: float) -> int:
+    def _decide(self, word: int, ratio: float, law: _Law | None = None) -> int:
         """The same integer from the same leading bits, with as many further bits and digits as it takes."""
         uniform, length = word & int(_LOW_63_BITS), 64
         sign = -1 if word >> 63 else 1
+        decided = (law or _GAUSSIAN).cell
         while True:
             uniform, length = (uniform << 64) | int(self._further_bits.random_raw()), length + 64
-            cell = _cell(uniform, length, sign, ratio, self._digits)
+            cell = decided(uniform, length, sign, ratio, self._digits)
             if cell is not None:
                 return cell
 
@@ -147,3 +165,37 @@ def _cell(uniform: int, length: int, sign: int, ratio: float, digits: mpmath.MPC
         error = digits.mpf(2) / uniform + digits.ldexp(1, -length)
         low, high = (int(digits.floor(ratio * (sign * z + end) + 0.5)) for end in (-error, error))
         return low if low == high else None
+
+
+def _laplace_cell(uniform: int, length: int, sign: int, ratio: float, digits: mpmath.MPContext) -> int | None:
+    """floor(sign ratio z + 1/2) for all z = ln(2u) with u in [uniform, uniform + 1] / 2^length, or None."""
+    if uniform == 0:
+        return None
+    with digits.workprec(length + 64):
+        error = digits.ldexp(1, -length)
+        ends = [digits.log(digits.ldexp(digits.mpf(end), 1 - length)) for end in (uniform, uniform + 1)]
+        reach = [sign * (ends[0] - error), sign * (ends[1] + error)]
+        low, high = (int(digits.floor(ratio * z + 0.5)) for z in sorted(reach))
+        return low if low == high else None
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A symmetric law: its inverse distribution function on (0, 1/2), in place, and the digits behind it."""
+
+    lower_half: Callable[[npt.NDArray[np.float64]], Any]
+    tail: float
+    cell: Callable[[int, int, int, float, mpmath.MPContext], int | None]
+
+
+def _normal_lower_half(uniform: npt.NDArray[np.float64]) -> None:
+    ndtri(uniform, out=uniform)  # above -9.2
+
+
+def _laplace_lower_half(uniform: npt.NDArray[np.float64]) -> None:
+    uniform *= 2.0
+    np.log(uniform, out=uniform)  # above -44.4
+
+
+_GAUSSIAN = _Law(_normal_lower_half, TAIL, _cell)
+_LAPLACE = _Law(_laplace_lower_half, LAPLACE_TAIL, _laplace_cell)

@@ -18,7 +18,11 @@ NOT_COVERED = (
 
 @dataclass(frozen=True)
 class Release:
-    """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget."""
+    """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget.
+
+    The sensitivity is in the L2 norm for a Gaussian event, in the L1 norm for a Laplace event; `sigma` is the
+    standard deviation of the noise.
+    """
 
     name: str
     kind: str
@@ -43,6 +47,7 @@ class PrivacyStatement:
     sampler: str
     accounting: str
     proved: bool
+    reasons: tuple[str, ...]
     private: bool
     public: tuple[str, ...]
     not_covered: tuple[str, ...]
@@ -57,14 +62,21 @@ class PrivacyStatement:
                 "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: whoever knows the "
                 "seed can remove it. Fit again without noise_seed before anything is published."
             )
-        proof = "The guarantee is proved" if self.proved else "The guarantee is NOT proved"
         names = ", ".join(release.name for release in self.releases)
+        if not self.proved:
+            return (
+                f"NOT PROVED. This model aims at ({self.epsilon:g}, {self.delta:g})-differential privacy by a "
+                f"published calibration that does not give it: {'; '.join(self.reasons)}. The names are those of "
+                f"docs/errata.md. Treat the model as not private. Released with noise: {names}. {self.components}"
+            )
+        exception = f", up to a probability of {self.delta:g}" if self.delta else ", without exception"
         return (
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
             f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
-            f"exp({self.epsilon:g}), up to a probability of {self.delta:g}. Whoever sees the model, and whatever "
+            f"exp({self.epsilon:g}){exception}. Whoever sees the model, and whatever "
             f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
-            f"{proof}; the noise comes from the {self.sampler} sampler and is accounted by {self.accounting}. "
+            f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
+            f"{self.accounting}. "
             f"Computed from the corpus and released with noise: {names}. Everything in the model is derived from "
             f"these values and from what is taken as public: {'; '.join(self.public)}. {self.components} "
             f"Not covered: {'; '.join(self.not_covered)}."
@@ -91,6 +103,7 @@ class PrivacyStatement:
         values = dict(data)
         try:
             values["releases"] = tuple(Release(**release) for release in data["releases"])
+            values["reasons"] = tuple(map(str, data["reasons"]))
             values["public"] = tuple(map(str, data["public"]))
             values["not_covered"] = tuple(map(str, data["not_covered"]))
             return cls(**values)
@@ -99,9 +112,16 @@ class PrivacyStatement:
 
 
 def statement_of(
-    run: PrivateRun, *, grouped: bool, n_units: int, configuration: str, public: tuple[str, ...], components: str
+    run: PrivateRun,
+    *,
+    grouped: bool,
+    n_units: int,
+    configuration: str,
+    public: tuple[str, ...],
+    components: str,
+    reasons: tuple[str, ...] = (),
 ) -> PrivacyStatement:
-    """The statement of a finished run."""
+    """The statement of a finished run; ``reasons`` why its guarantee is not proved, none if it is."""
     releases = tuple(
         Release(
             name=event.name,
@@ -109,24 +129,23 @@ def statement_of(
             coordinates=event.coordinates,
             sensitivity=event.sensitivity,
             sigma=event.sigma,
-            share=(event.sensitivity / event.sigma / run.mu_total) ** 2,
+            share=share,
             proof=event.proof,
         )
-        for event in run.released_events
+        for event, share in zip(run.released_events, run.shares_spent, strict=True)
     )
     return PrivacyStatement(
         epsilon=run.budget.epsilon,
         delta=run.budget.delta,
-        epsilon_spent=float(run.accountant.epsilon(run.budget.delta)),
+        epsilon_spent=run.epsilon_spent,
         unit="user" if grouped else "document",
         neighbours=f"if one {'user with all their documents' if grouped else 'document'} is replaced by any other",
         n_units=n_units,
         configuration=configuration,
         sampler=run.sampler,
-        accounting={"gdp": "Gaussian differential privacy", "zcdp": "zero-concentrated differential privacy"}.get(
-            run.accountant.method, "privacy loss distributions"
-        ),
-        proved=True,
+        accounting=run.accounting,
+        proved=not reasons,
+        reasons=reasons,
         private=run.private,
         public=public,
         not_covered=NOT_COVERED,

@@ -1,0 +1,29 @@
+"""The `private-topics` command: results to standard output or files, messages to standard error.
+
+Exit status 0, 1 (a run failed, with one line that says why) or 2 (bad usage). No message quotes a document.
+"""
+
+from private_topics.cli.app import app
+from private_topics.cli.budget import budget_app, plan
+from private_topics.cli.demonstration import demo, reproduce_paper
+from private_topics.cli.fitting import fit
+from private_topics.cli.models import evaluate, report, show_topics, transform
+from private_topics.cli.vocabulary import vocabulary_app
+
+__all__ = ["app", "main"]
+
+app.command()(demo)
+app.command()(fit)
+app.command("topics")(show_topics)
+app.command()(transform)
+app.command()(evaluate)
+app.command()(report)
+app.command()(plan)
+app.add_typer(vocabulary_app, name="vocabulary")
+app.add_typer(budget_app, name="budget")
+app.command("reproduce")(reproduce_paper)
+
+
+def main() -> None:
+    """Entry point of the installed command."""
+    app()

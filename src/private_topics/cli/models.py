@@ -1,0 +1,152 @@
+"""What can be done with a fitted model: show its topics, apply it, score it, report on it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from private_topics.cli import options
+from private_topics.cli.fitting import write_model_report
+from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.sources import check_writable, counts_for, ledger_of, read_names
+from private_topics.corpus.counts import stack_rows
+from private_topics.estimators import load
+from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
+
+NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
+COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
+
+
+def show_topics(
+    model: options.ModelPath,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Text file with one word per line, in the order of the columns.")
+    ] = None,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")] = 10,
+    as_json: options.Json = False,
+) -> None:
+    """Print the most probable words of each topic: a table on a terminal, tab-separated lines in a pipe."""
+    fitted = load(model)
+    names = None if vocabulary is None else read_names(vocabulary, fitted.n_features_in_)
+    weights = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
+    found = list(zip(weights.tolist(), fitted.top_words(names, n=words), strict=True))
+    if as_json:
+        print_json([{"topic": i, "share": share, "words": top} for i, (share, top) in enumerate(found)])
+        return
+    rows = [(str(i), f"{share:.4f}", " ".join(top)) for i, (share, top) in enumerate(found)]
+    console = Console()
+    if not console.is_terminal:
+        for row in rows:
+            typer.echo("\t".join(row))
+        return
+    table = Table("topic", "share", "words", title=model.name)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def transform(
+    model: options.ModelPath,
+    source: options.Source,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write (.npy or .csv); standard output if not given."),
+    ] = None,
+    field: options.Field = "text",
+    format: options.Format = None,
+    encoding: options.Encoding = "utf-8",
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Topic proportions of each document, one row per document. They are not private."""
+    if output is not None and output.suffix not in (".npy", ".csv"):
+        raise typer.BadParameter("give a name that ends in .npy or .csv", param_hint="--output")
+    check_writable(output)
+    fitted = load(model)
+    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
+    Screen(quiet).say(NOT_COVERED)
+    proportions = (fitted.transform(block) for block in corpus)
+    if output is None:
+        _write_csv(sys.stdout, proportions)
+    elif output.suffix == ".csv":
+        rows = list(proportions)
+        with open(output, "w", encoding="utf-8") as file:
+            _write_csv(file, iter(rows))
+    else:
+        np.save(output, np.vstack(list(proportions)), allow_pickle=False)
+
+
+def evaluate(
+    model: options.ModelPath,
+    source: options.Source,
+    field: options.Field = "text",
+    format: options.Format = None,
+    encoding: options.Encoding = "utf-8",
+    strict: options.Strict = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score a model on held-out documents: half of each document predicts its other half."""
+    fitted = load(model)
+    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
+    Screen(quiet).say(NOT_COVERED)
+    held_out = stack_rows(list(corpus))
+    scores: dict[str, Any] = {"documents": held_out.shape[0], "perplexity": fitted.perplexity(held_out)}
+    scores["unigram_perplexity"] = unigram_perplexity(_marginal(fitted), held_out)
+    if fitted.n_features_in_ >= COHERENCE_WORDS:
+        coherence = npmi_coherence(fitted.components_, held_out, top_n=COHERENCE_WORDS)
+        scores["npmi_coherence"] = float(np.mean(coherence))
+        most = min(DIVERSITY_WORDS, fitted.n_features_in_)
+        scores["topic_diversity"] = topic_diversity(fitted.components_, top_n=most)
+    if as_json:
+        print_json(scores)
+        return
+    for name, value in scores.items():
+        typer.echo(f"{name}\t{_number(value)}")
+
+
+def report(
+    model: options.ModelPath,
+    other: Annotated[
+        Path | None, typer.Argument(help="A second model, to compare with the first.", show_default=False)
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Heading of the page.", show_default=False)] = None,
+    ledger: options.Ledger = None,
+    corpus: options.Corpus = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write an HTML report on a model, or a comparison of two."""
+    check_writable(output)
+    heading = {} if title is None else {"title": title}
+    if other is None:
+        write_model_report(load(model), output, model, ledger_of(ledger, corpus), **heading)
+    else:
+        from private_topics.reports import write_comparison
+
+        write_comparison(load(model), load(other), output, names=(model.name, other.name), **heading)
+    Screen(quiet).say(f"Wrote the report to {output}.")
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def _marginal(model: Any) -> np.ndarray:
+    """The word distribution of the model without telling topics apart."""
+    marginal: np.ndarray = model.doc_topic_prior_ @ model.components_
+    return marginal / marginal.sum()
+
+
+def _write_csv(file: Any, proportions: Iterator[np.ndarray]) -> None:
+    for rows in proportions:
+        for row in rows:
+            file.write(",".join(f"{value:.8g}" for value in row) + "\n")

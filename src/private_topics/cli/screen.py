@@ -1,0 +1,88 @@
+"""What a person sees: messages and progress on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from private_topics.pipeline import Watch
+
+Item = TypeVar("Item")
+UPDATE_EVERY = 256
+
+
+class Screen:
+    """Standard error: messages unless quiet, progress on a terminal only."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.console = Console(stderr=True)
+
+    def say(self, message: str) -> None:
+        if not self.quiet:
+            typer.echo(message, err=True)
+
+    @contextmanager
+    def watch(self, *, stages: int | None, show_documents: bool) -> Iterator[Watch]:
+        """A watch for one run. The number of documents is shown only where it is public, so not for users."""
+        if self.quiet or not self.console.is_terminal:
+            yield Watch()
+            return
+        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Documents()
+        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console) as progress:
+            yield ProgressWatch(progress, stages, show_documents)
+
+
+class ProgressWatch(Watch):
+    """A bar for each pass over the texts and one for the stages of the fit; a second pass knows its length."""
+
+    def __init__(self, progress: Progress, stages: int | None, show_documents: bool) -> None:
+        self.progress, self.stages, self.show_documents = progress, stages, show_documents
+        self._documents: int | None = None
+        self._fitting: Any = None
+
+    def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
+        task = self.progress.add_task(what, total=self._documents, counted=self.show_documents)
+        number = 0
+        for number, text in enumerate(texts, start=1):
+            yield text
+            if number % UPDATE_EVERY == 0:
+                self.progress.update(task, completed=number)
+        self._documents = number
+        self.progress.update(task, completed=number, total=max(number, 1))
+
+    def stage(self, name: str) -> None:
+        if self._fitting is None:
+            self._fitting = self.progress.add_task(name, total=self.stages, counted=False)
+        else:
+            self.progress.advance(self._fitting)
+            self.progress.update(self._fitting, description=name)
+
+    def finished(self) -> None:
+        if self._fitting is not None:
+            self.progress.update(self._fitting, total=1, completed=1, description="fitted")
+
+
+class _Documents(TextColumn):
+    """Documents so far and per second."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def render(self, task: Task) -> Text:
+        if not task.fields.get("counted"):
+            return Text("")
+        speed = f" {task.speed:,.0f}/s" if task.speed else ""
+        return Text(f"{int(task.completed):,} documents{speed}")
+
+
+def print_json(value: Any) -> None:
+    """A result for a machine."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,88 @@
+"""From the options of a command to texts, counts, words and ledgers, checked before anything is charged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from private_topics.corpus.block_source import CountBlocks
+from private_topics.corpus.blocks import as_blocks
+from private_topics.corpus.counting import count_texts
+from private_topics.corpus.readers import COUNTS, detect_format, open_texts
+from private_topics.corpus.text_source import TextSource
+from private_topics.corpus.tokens import Tokeniser
+from private_topics.errors import InputError, LedgerError
+from private_topics.privacy.durable_ledger import DurableLedger
+
+
+def holds_counts(source: Path, format: str | None) -> bool:
+    return (detect_format(source) if format is None else format) == COUNTS
+
+
+def texts_of(
+    source: Path, format: str | None, *, field: str, unit: str | None, encoding: str, strict: bool
+) -> TextSource:
+    return open_texts(source, format=format, field=field, unit=unit, encoding=encoding, strict=strict)
+
+
+def tokeniser_of(languages: list[str] | None, min_length: int, stem: bool) -> Tokeniser:
+    chosen = ("english",) if not languages else tuple(name for name in languages if name != "none")
+    return Tokeniser(languages=chosen, min_length=min_length, stemmer="s" if stem else None)
+
+
+def counts_for(
+    model: Any, source: Path, format: str | None, *, field: str, encoding: str, strict: bool
+) -> CountBlocks:
+    """New documents as the model counts them: text by its own words and tokeniser, or counts as they are."""
+    if holds_counts(source, format):
+        corpus = as_blocks(str(source))
+        if corpus.n_words != model.n_features_in_:
+            raise InputError(
+                f"The corpus has {corpus.n_words} words, the model {model.n_features_in_}: not the same vocabulary."
+            )
+        return corpus
+    if not hasattr(model, "tokeniser_"):
+        raise InputError("The model was fitted to counts and does not know how text becomes words: give counts.")
+    texts = texts_of(source, format, field=field, unit=None, encoding=encoding, strict=strict)
+    return count_texts(texts, list(model.feature_names_in_), model.tokeniser_)
+
+
+def ledger_of(path: Path | None, corpus: str | None, label: str = "") -> DurableLedger | None:
+    """The ledger of a corpus, opened before the corpus is read."""
+    if path is None and corpus is None:
+        return None
+    if path is None or corpus is None:
+        raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
+    if not path.exists():
+        raise LedgerError(f"There is no ledger {path}. Make it: private-topics budget register.")
+    if corpus not in DurableLedger.registered(path):
+        raise LedgerError(f"No corpus {corpus!r} is registered in {path}. Do it: private-topics budget register.")
+    return DurableLedger(path, corpus, label=label)
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Refuse before a budget is spent what could not be written afterwards."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = path.parent
+        if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InputError(
+                f"{str(path)!r} cannot be written: it must be a file in a folder that may be written to."
+            )
+
+
+def read_names(path: Path, n_words: int) -> list[str]:
+    """Names of the columns of counts, one per line."""
+    try:
+        names = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a UTF-8 text file with one word per line.") from None
+    if len(names) != n_words:
+        raise InputError(
+            f"{path} must hold one word per line for each of the {n_words} columns; it holds {len(names)}."
+        )
+    return names

@@ -1,0 +1,85 @@
+"""`vocabulary`: one released from a private corpus, or a public list held against the tokeniser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from private_topics.cli import options
+from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
+from private_topics.corpus.vocabulary import read_word_list
+from private_topics.errors import InputError
+from private_topics.pipeline import PrivateVocabulary, make_vocabulary
+from private_topics.privacy.budget import PrivacyBudget
+
+vocabulary_app = typer.Typer(no_args_is_help=True, help="Make a private vocabulary, or check a public one.")
+
+
+@vocabulary_app.command()
+def private(
+    source: options.Source,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="List to write, a word per line.", show_default=False)
+    ],
+    epsilon: options.Epsilon = 1.0,
+    delta: options.Delta = 1e-6,
+    size: options.VocabularySize = None,
+    most_words: Annotated[int, typer.Option(min=1, help="Different words that count for one unit.")] = 100,
+    field: options.Field = "text",
+    unit: options.Unit = None,
+    format: options.Format = None,
+    encoding: options.Encoding = "utf-8",
+    language: options.Languages = None,
+    min_length: options.MinLength = 3,
+    stem: options.Stem = False,
+    strict: options.Strict = False,
+    ledger: options.Ledger = None,
+    corpus: options.Corpus = None,
+    label: options.Label = "",
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Release the words that many units use. A later fit with this list spends its own budget on top."""
+    screen = Screen(quiet)
+    check_writable(output)
+    purse = ledger_of(ledger, corpus, label or output.name)
+    budget = PrivacyBudget(epsilon, delta)
+    if holds_counts(source, format):
+        raise InputError("Counts have their vocabulary already: this command takes text.")
+    texts = texts_of(source, format, field=field, unit=unit, encoding=encoding, strict=strict)
+    wanted = PrivateVocabulary(size, most_words)
+    with screen.watch(stages=None, show_documents=unit is None) as watch:
+        words, run = make_vocabulary(
+            texts, budget, wanted, tokeniser_of(language, min_length, stem), ledger=purse, watch=watch
+        )
+    output.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    screen.say(
+        f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
+        f"{'documents' if unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
+    )
+    if as_json:
+        print_json({"words": len(words), "file": str(output), "epsilon": epsilon, "delta": delta})
+
+
+@vocabulary_app.command()
+def check(
+    words: Annotated[Path, typer.Argument(metavar="LIST", help="Words, one per line.", show_default=False)],
+    language: options.Languages = None,
+    min_length: options.MinLength = 3,
+    stem: options.Stem = False,
+    as_json: options.Json = False,
+) -> None:
+    """Say how many entries of a public list the tokeniser can meet, and the digest that a statement will name."""
+    found = read_word_list(words)
+    usable = tokeniser_of(language, min_length, stem).usable(found.words)
+    facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}
+    if as_json:
+        print_json(facts)
+    else:
+        for name, value in facts.items():
+            typer.echo(f"{name}\t{value}")
+    if not usable:
+        raise InputError(f"No entry of {found.name!r} is a word of the tokeniser.")

@@ -1,0 +1,131 @@
+"""What the experiments compare, by name: the paper's configurations, ours, variational inference."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from private_topics.configurations.bounds import MomentWeights
+from private_topics.configurations.noise_scales import classical_sigma
+from private_topics.configurations.private_corpus import PrivateCorpus
+from private_topics.configurations.published import Published
+from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.errors import PrivacyError, PrivacyWarning
+from private_topics.estimators import SpectralLDA
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.simple_composition import SimpleRun
+from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.variational_estimator import PrivateVariationalLDA, VariationalLDA
+
+PUBLISHED = tuple(f"config {number} published" for number in (1, 2, 3, 4))
+PROVED = ("config 1 proved", "config 2 proved")
+SCALED = ("config 1 scaled", "config 2 scaled")
+SEQUENTIAL, VARIATIONAL = "sequential", "vi"
+NOT_PRIVATE = ("vi-u", "unnoised", "unnoised refined", "unigram")
+PRIVATE = (*PUBLISHED, *PROVED, SEQUENTIAL, VARIATIONAL)
+MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What every method is given. `seed` fixes the algorithm and, so that a run can be repeated, the noise."""
+
+    counts: Any
+    n_topics: int
+    alpha0: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`topics` of a measured fit; None where the method refused."""
+
+    status: str
+    topics: np.ndarray | None
+
+
+def outcome(method: str, problem: Problem, epsilon: float, seed: int) -> Outcome:
+    """Fit `method`; a published configuration whose lower bound is zero refuses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        try:
+            return Outcome(MEASURED, _fitted(method, problem, epsilon, seed))
+        except PrivacyError:
+            return Outcome(REFUSED, None)
+
+
+def _fitted(method: str, problem: Problem, epsilon: float, seed: int) -> np.ndarray:
+    if method == "unigram":
+        return unigram_topics(problem)
+    if method in SCALED:
+        return scaled_topics(problem, int(method.split()[1]), epsilon, seed)
+    settings: dict[str, Any] = {"alpha0": problem.alpha0, "random_state": seed}
+    if method not in NOT_PRIVATE:
+        settings |= {"epsilon": epsilon, "delta": problem.delta, "noise_seed": seed}
+    model = _estimator(method)(problem.n_topics, **settings, **_placement(method)).fit(problem.counts)
+    topics: np.ndarray = model.components_
+    return topics
+
+
+def _estimator(method: str) -> Callable[..., Any]:
+    kinds = {"vi": PrivateVariationalLDA, "vi-u": VariationalLDA}
+    return kinds.get(method, SpectralLDA if method.startswith("unnoised") else PrivateSpectralLDA)
+
+
+def _placement(method: str) -> dict[str, Any]:
+    """Configuration and calibration, for the configurations of the paper; its unnoised method has no refinement."""
+    if method == "unnoised":
+        return {"refine_steps": 0}
+    if method in PUBLISHED:
+        return {"configuration": int(method.split()[1]), "calibration": "published", "allow_unproved": True}
+    return {"configuration": int(method.split()[1])} if method in PROVED else {}
+
+
+def unigram_topics(problem: Problem) -> np.ndarray:
+    """The word frequencies of the corpus, as often as there are topics: what knows no topic at all scores."""
+    frequencies = np.asarray(problem.counts.sum(axis=0), dtype=np.float64).ravel()
+    return np.tile(frequencies / frequencies.sum(), (problem.n_topics, 1))
+
+
+def published_fit(
+    problem: Problem, configuration: int, epsilon: float, seed: int, kind: type[Published] = Published
+) -> Published:
+    """A published configuration, not yet run: its noise-free nodes serve the spectra."""
+    run = SimpleRun(PrivacyBudget(epsilon, problem.delta), gaussian=classical_sigma, noise_seed=seed)
+    corpus = PrivateCorpus.of(MatrixBlocks(problem.counts))
+    state = np.random.RandomState(seed)
+    return kind(run, corpus, configuration, problem.n_topics, problem.alpha0, state, lambda stage: None)
+
+
+def scaled_topics(problem: Problem, configuration: int, epsilon: float, seed: int) -> np.ndarray:
+    """Topics of a published configuration on scaled moments, with the published noise of the moments unscaled."""
+    topics: np.ndarray = published_fit(problem, configuration, epsilon, seed, ScaledMoments).fit().topics
+    return topics
+
+
+@dataclass(frozen=True)
+class ScaledMoments(Published):
+    """`alpha0(alpha0+1) M2` and `alpha0(alpha0+1)(alpha0+2)/2 M3`, noise as if they were `M2` and `M3`.
+
+    What the values of figure 3a suggest (docs/errata.md, plotted-singular-value). The sensitivities grow with the
+    moments and the noise does not: far from private for large `alpha0`.
+    """
+
+    @cached_property
+    def second(self) -> np.ndarray:
+        moment: np.ndarray = noise_shortfall(self.alpha0) * super().second
+        return moment
+
+    def third_inside(self, frame: np.ndarray) -> np.ndarray:
+        moment: np.ndarray = MomentWeights.of(self.alpha0).prefactor * super().third_inside(frame)
+        return moment
+
+
+def noise_shortfall(alpha0: float) -> float:
+    """By how much the noise on the scaled second moment is too small."""
+    return alpha0 * (alpha0 + 1.0)

@@ -1,0 +1,164 @@
+"""The price of Gaussian releases of random minibatches, by privacy-loss distributions.
+
+Every unit enters a step with probability `rate`, by independent secret coins. Contributions have norm at most C and
+are at most D apart; the noise is sigma. One step is then no easier to attack than a release on the real line: the
+unit sits at C/sigma in one corpus and at (C - D)/sigma in the other, and shows itself with probability `rate` (else
+it sits at zero). `dominating_losses` is the privacy-loss distribution of that pair, made symmetric; dp-accounting
+composes it. Parameters: ``mu`` = D/sigma, ``ratio`` = C/D. Proof: docs/proofs/subsampling.md.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from private_topics.errors import PrivacyError
+from private_topics.privacy.curves import mu_of_budget
+
+Floats = npt.NDArray[np.float64]
+
+_TAIL = 10.0  # standard deviations beyond which the loss counts as infinite: 1e-23 of the probability
+_BINS_PER_DEVIATION, _FEWEST_BINS, _MOST_BINS = 50, 200, 2**15
+_GRID, _NEWTON_STEPS = 8001, 12
+# Rounding, per step: of a Fourier coefficient, of the bins' probabilities, of a loss (docs/proofs/subsampling.md).
+_COEFFICIENT_ERROR, _MASS_ERROR, _LOSS_ERROR = 1e-14, 2e-12, 1e-13
+_PRECISION = 1e-4  # of the largest affordable mu
+
+
+def subsampled_delta(mu: float, ratio: float, rate: float, steps: int, epsilon: float) -> float:
+    """A delta at which ``steps`` adaptive steps are (epsilon, delta)-differentially private, for replaced units."""
+    composed, largest_loss = _composed(mu, ratio, rate, steps)
+    at = epsilon - steps * _LOSS_ERROR * (1.0 + largest_loss)
+    rounding = steps * (_COEFFICIENT_ERROR * math.sqrt(composed.size) + _MASS_ERROR)
+    return min(1.0, float(composed.get_delta_for_epsilon(at)) + rounding)
+
+
+@lru_cache(maxsize=64)
+def largest_step_mu(epsilon: float, delta: float, ratio: float, rate: float, steps: int) -> float:
+    """The largest mu found at which ``steps`` steps satisfy (epsilon, delta), rounded down."""
+
+    def affordable(mu: float) -> bool:
+        return subsampled_delta(mu, ratio, rate, steps, epsilon) <= delta
+
+    low = mu_of_budget(epsilon, delta) / math.sqrt(steps)  # enough without the amplification, but for rounding
+    halvings = 0
+    while not affordable(low):
+        low, halvings = low / 2.0, halvings + 1
+        if halvings > 20:
+            raise PrivacyError("The 'delta' is below the rounding of so many steps. Choose a larger one, or fewer.")
+    high = 2.0 * low
+    while affordable(high):
+        low, high = high, 2.0 * high
+    while high - low > _PRECISION * low:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if affordable(middle) else (low, middle)
+    return low
+
+
+def dominating_losses(mu: float, ratio: float, rate: float) -> Any:
+    """The privacy-loss distribution that dominates one step, as dp-accounting's probability mass function.
+
+    The losses L > 0 of the pair (P, Q) on the line carry their mass under P, the losses -L their mass under Q, zero
+    carries the rest. Each bin's mass is divided between its ends such that both measures keep it: the discrete pair
+    dominates the continuous one (Doroshenko et al. 2022).
+    """
+    from dp_accounting.pld import pld_pmf
+
+    _check(mu, ratio, rate)
+    unit = mu * ratio
+    places, losses, width = _places(unit, mu - unit, rate)
+    upper = (1.0 - rate) * _above(places) + rate * _above(places - unit)
+    lower = (1.0 - rate) * _above(places) + rate * _above(places + mu - unit)
+    in_upper, in_lower = -np.diff(upper), -np.diff(lower)
+    bins = len(in_upper)
+    mass = np.zeros(2 * bins + 1)
+    raised = _raised(in_upper, in_lower, losses[:-1], width)
+    mass[bins + 1 :] += raised
+    mass[bins:-1] += in_upper - raised
+    raised = _raised(in_lower, in_upper, -losses[1:], width)
+    mass[bins:0:-1] += raised
+    mass[bins - 1 :: -1] += in_lower - raised
+    mass[0] += lower[-1]
+    mass[bins] += max(0.0, 1.0 - upper[0] - lower[0])
+    return pld_pmf.DensePLDPmf(width, -bins, mass, float(upper[-1]), True)
+
+
+@lru_cache(maxsize=8)
+def _composed(mu: float, ratio: float, rate: float, steps: int) -> tuple[Any, float]:
+    unit = mu * ratio
+    with np.errstate(all="ignore"):  # the bounds of the tails overflow where they say nothing
+        composed = dominating_losses(mu, ratio, rate).self_compose(steps)
+    return composed, _loss(unit + _TAIL, unit, mu - unit, rate).item()
+
+
+def _places(unit: float, other: float, rate: float) -> tuple[Floats, Floats, float]:
+    """Where the loss is 0, w, 2w, …: the places on the line, these losses, and the width w of a bin."""
+    first, last = (unit - other) / 2.0, unit + _TAIL
+    largest = _loss(last, unit, other, rate).item()
+    wanted = largest / _deviation(unit, other, rate) * _BINS_PER_DEVIATION
+    width = largest / min(max(wanted, _FEWEST_BINS), _MOST_BINS)
+    losses: Floats = width * np.arange(math.ceil(largest / width) + 1, dtype=np.float64)
+    grid = np.linspace(first, last, _GRID)
+    place = np.interp(losses, _loss(grid, unit, other, rate), grid)
+    for _ in range(_NEWTON_STEPS):
+        place += (losses - _loss(place, unit, other, rate)) / _slope(place, unit, other, rate)
+    if not np.abs(_loss(place, unit, other, rate) - losses).max() <= 0.5 * _LOSS_ERROR * (1.0 + largest):
+        raise PrivacyError("These subsampled steps cannot be priced precisely enough. Choose another rate or budget.")
+    return place, losses, width
+
+
+def _loss(place: Any, unit: float, other: float, rate: float) -> Floats:
+    """log of the density at ``place`` if the unit sits at ``unit``, over that if it sits at -``other``."""
+    return _log_mixture(unit * place - unit**2 / 2.0, rate) - _log_mixture(-other * place - other**2 / 2.0, rate)
+
+
+def _slope(place: Floats, unit: float, other: float, rate: float) -> Floats:
+    """The derivative of `_loss`."""
+    slope = np.zeros_like(place)
+    for end in (unit, -other):
+        x = end * place - end**2 / 2.0
+        slope += abs(end) * rate * np.exp(x - _log_mixture(x, rate))
+    return slope
+
+
+def _log_mixture(x: Any, rate: float) -> Floats:
+    """log(1 - rate + rate e^x), without overflow or cancellation."""
+    x = np.asarray(x, dtype=np.float64)
+    if rate == 1.0:
+        return x
+    small = np.log1p(rate * np.expm1(np.minimum(x, 1.0)))
+    return np.where(x < 1.0, small, x + np.log(rate + (1.0 - rate) * np.exp(-np.maximum(x, 1.0))))
+
+
+def _deviation(unit: float, other: float, rate: float) -> float:
+    """Root mean square of the loss, roughly: it sets the width of a bin, on which nothing but accuracy depends."""
+    place = np.linspace(-_TAIL - other, unit + _TAIL, 4001)
+    density = (1.0 - rate) * np.exp(-(place**2) / 2.0) + rate * np.exp(-((place - unit) ** 2) / 2.0)
+    return math.sqrt(float(np.average(_loss(place, unit, other, rate) ** 2, weights=density)))
+
+
+def _above(place: Floats) -> Floats:
+    """The standard normal probability above ``place``."""
+    result: Floats = ndtr(-place)
+    return result
+
+
+def _raised(mass: Floats, other: Floats, lower_end: Floats, width: float) -> Floats:
+    """Of a bin's mass, what goes to its upper end so that its mass under the other law is kept as well."""
+    with np.errstate(divide="ignore"):  # log 0: all of the mass goes up
+        kept = np.exp(lower_end + np.log(np.maximum(other, 0.0)))
+    return np.clip((mass - kept) / -math.expm1(-width), 0.0, mass)
+
+
+def _check(mu: float, ratio: float, rate: float) -> None:
+    if not (math.isfinite(mu) and mu > 0):
+        raise PrivacyError(f"The 'mu' of a subsampled step must be finite and positive. Got {mu!r} instead.")
+    if not 0.5 <= ratio <= 1.0:
+        raise PrivacyError(f"The 'ratio' of norm to distance must lie in [1/2, 1]. Got {ratio!r} instead.")
+    if not 0.0 < rate <= 1.0:
+        raise PrivacyError(f"The 'rate' of a subsampled step must lie in (0, 1]. Got {rate!r} instead.")

@@ -1,0 +1,78 @@
+"""Templates to one HTML file that needs nothing else: no script, no network, styles allowed by their digest."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import scipy
+from markupsafe import Markup
+
+from private_topics._version import __version__
+from private_topics.errors import InputError
+
+SECURITY = "default-src 'none'; style-src {styles}; base-uri 'none'; form-action 'none'"
+
+
+def write_page(path: str | os.PathLike[str], template: str, context: dict[str, Any], styles: list[str]) -> Path:
+    """Render `template` and write it; `styles` are the style sheets that the page's pictures bring along."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("private_topics.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "number": number, "whole": "{:,}".format}
+    sheet = environment.loader.get_source(environment, "style.css")[0]  # type: ignore[union-attr]
+    allowed = " ".join(f"'sha256-{_digest(text)}'" for text in [sheet, *styles])
+    page = environment.get_template(template).render(
+        **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=versions()
+    )
+    target = Path(path)
+    target.write_text(page, encoding="utf-8", newline="\n")
+    return target
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def versions() -> list[tuple[str, str]]:
+    """What wrote the page."""
+    return [
+        ("private-topics", __version__),
+        ("Python", platform.python_version()),
+        ("numpy", np.__version__),
+        ("scipy", scipy.__version__),
+    ]
+
+
+def date_text(date: Any, caller: str) -> str:
+    """A public setting: today where it is not given."""
+    if date is None:
+        date = datetime.date.today()
+    if isinstance(date, str):
+        return date
+    if not isinstance(date, datetime.date):
+        raise InputError(f"The 'date' parameter of {caller} must be None, a string or a date. Got {date!r} instead.")
+    return f"{date.day} {date:%B %Y}"
+
+
+def percent(fraction: float) -> str:
+    """Three figures at most; what rounds to nothing says so."""
+    value = 100.0 * fraction
+    if 0.0 < value < 0.05:
+        return "<0.1%"
+    return f"{value:.0f}%" if value >= 99.95 or value == 0.0 else f"{value:.1f}%"
+
+
+def number(value: float) -> str:
+    return f"{value:.4g}"

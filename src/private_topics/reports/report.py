@@ -1,0 +1,98 @@
+"""`write_report`: one HTML file on one model, for the person who has to sign for its privacy.
+
+It is made of the fitted model alone, so of released values and public settings; the corpus is not at hand here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from private_topics.privacy.statement import PrivacyStatement
+from private_topics.reports.charts import bar, topic_map_picture
+from private_topics.reports.page import date_text, write_page
+from private_topics.reports.sections import (
+    GRAPH_STYLE,
+    budget_of,
+    file_digest,
+    forecast_of,
+    graph_of,
+    ledger_rows,
+    recovery_of,
+    settings_of,
+    spectrum_of,
+    tokeniser_settings,
+)
+from private_topics.reports.topics import topic_map, topics_of, word_names
+from private_topics.reports.verdict import best_guess, statement_of_model, verdict_of
+
+COMPARED_WORDS = 8
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    feature_names: Any = None,
+    title: str = "Topic model report",
+    date: Any = None,
+    truth: Any = None,
+    ledger_entries: Any = None,
+    tokeniser: Any = None,
+    model_file: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write the report of a fitted model to `path`; returns the path.
+
+    Parameters
+    ----------
+    model : a fitted estimator of this library. One without a proved guarantee gets a report that says so, loudly.
+    feature_names : a name for each word; those of the fit, or numbers, where not given.
+    title : heading of the page.
+    date : date of the report, a `datetime.date` or text; today where not given.
+    truth : known topics (topics × words), to set beside the estimate in a demonstration.
+    ledger_entries : rows of `DurableLedger.entries()`: all that was spent on the corpus.
+    tokeniser : the `Tokeniser`, or a dict of settings, that made words of the text.
+    model_file : the saved model, whose SHA-256 is printed.
+    """
+    check_is_fitted(model, "components_")
+    names = word_names(model, feature_names, "write_report")
+    statement = statement_of_model(model)
+    topics = topics_of(model, names)
+    places = topic_map(model.components_)
+    context = {
+        "title": title,
+        "date": date_text(date, "write_report"),
+        "kind": type(model).__name__,
+        "n_words": int(model.n_features_in_),
+        "asked": int(model.n_components),
+        "supported": getattr(model, "supported_components_", None),
+        "statement": statement,
+        "verdict": verdict_of(statement),
+        "topics": topics,
+        "longest": max(topic.words[0].weight for topic in topics),
+        "bar": bar,
+        "map_picture": topic_map_picture(topics, places) if len(topics) > 1 else None,
+        "places": places,
+        "settings": settings_of(model),
+        "tokeniser": None if tokeniser is None else tokeniser_settings(tokeniser),
+        "ledger": None if ledger_entries is None else ledger_rows(ledger_entries),
+        "recovery": None if truth is None else recovery_of(model.components_, truth, names, COMPARED_WORDS),
+        "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
+    }
+    context |= _privacy(model, statement)
+    return write_page(path, "report.html", context, [GRAPH_STYLE])
+
+
+def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
+    if statement is None:
+        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "guess"))
+    return {
+        "budget": budget_of(statement),
+        "graph": graph_of(statement),
+        "forecast": forecast_of(model, statement),
+        "spectrum": spectrum_of(model),
+        "guess": best_guess(statement.epsilon, statement.delta),
+    }

@@ -1,0 +1,244 @@
+"""The parts of a report, each from released values and public settings: budget, graph, forecast, settings, truth."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from private_topics.configurations.graph import CONFIGURATIONS, SEQUENTIAL, SEQUENTIAL_RELEASES, Placement
+from private_topics.configurations.graph_picture import STYLE, render
+from private_topics.configurations.plan import Plan, plan
+from private_topics.errors import InputError
+from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
+from private_topics.privacy.statement import PrivacyStatement
+from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
+from private_topics.reports.topics import Word, top_words
+
+STAGES = {  # what a release is for, by the page that proves it
+    "vocabulary": "vocabulary",
+    "unigram": "word frequencies",
+    "histogram": "sizes of contributions",
+    "clip_sums": "sizes of contributions",
+    "second_moment": "pairs of words",
+    "frame_second": "pairs, inside the frame",
+    "tensor": "triples, inside the frame",
+    "configuration_1": "triples of words",
+    "configuration_2": "triples, inside the frame",
+    "refinement": "refinement of the topics",
+    "variational": "minibatches",
+}
+OTHER_DOCUMENTS, OTHER_EPSILON = (0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0, 3.0)
+SHADES = 4
+GRAPH_STYLE = f"\n{STYLE}\n"
+NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
+PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where the budget went."""
+
+    parts: list[Segment]
+    picture: Markup
+
+
+def budget_of(statement: PrivacyStatement) -> Budget:
+    shares: dict[str, float] = {}
+    for release in statement.releases:
+        stage = STAGES.get(release.proof, release.name)
+        shares[stage] = shares.get(stage, 0.0) + release.share
+    parts = segments(shares)
+    return Budget(parts, stacked_bar(parts, "Where the privacy budget went", "budget"))
+
+
+@dataclass(frozen=True)
+class NoisyEdge:
+    """An edge of the graph that carries noise, and the releases that put it there."""
+
+    key: str
+    flow: str
+    releases: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges."""
+
+    picture: Markup
+    summary: str
+    edges: list[NoisyEdge]
+    known: bool
+
+
+def graph_of(statement: PrivacyStatement) -> Graph | None:
+    """The graph of the model's configuration; None for an algorithm that has none."""
+    placement = _placement(statement.configuration)
+    if placement is None:
+        return None
+    picture = render(placement).replace(NAMESPACE, "")  # an SVG inside HTML needs no name of its language
+    edges = []
+    for edge in placement.graph.edges:
+        if edge.key in placement.noisy:
+            found = [release for release in statement.releases if _edge_of(release.name) == edge.key]
+            names = ", ".join(release.name for release in found)
+            edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
+    known = placement is SEQUENTIAL or all(edge.releases for edge in edges)
+    return Graph(Markup(picture), placement.summary, edges, known)
+
+
+def _edge_of(release: str) -> str | None:
+    """The edge on which a release puts its noise: its name begins with it, or the sequential release lists it."""
+    first = release.split()[0]
+    return first if first[1:].isdigit() else SEQUENTIAL_RELEASES.get(release.rstrip(" 0123456789"))
+
+
+def _placement(configuration: str) -> Placement | None:
+    placements = {placement.name: placement for placement in (SEQUENTIAL, *CONFIGURATIONS.values())}
+    return placements.get(configuration.split(" (")[0])
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the public numbers buy, and a table of what other numbers would."""
+
+    plan: Plan
+    text: str
+    documents: list[int]
+    rows: list[tuple[float, list[tuple[int, int]]]]
+    current: tuple[float, int]
+
+
+def forecast_of(model: Any, statement: PrivacyStatement) -> Forecast | None:
+    """The forecast of the sequential release; None where delta is zero or the algorithm is another one."""
+    if statement.delta == 0.0 or _placement(statement.configuration) is None:
+        return None
+    base = plan(
+        statement.n_units,
+        int(model.n_features_in_),
+        int(model.n_components),
+        epsilon=statement.epsilon,
+        delta=statement.delta,
+        alpha0=float(model.alpha0),
+    )
+    base = replace(base, refine_steps=max(1, int(model.refine_steps)))
+    documents = [max(1, round(base.n_documents * factor)) for factor in OTHER_DOCUMENTS]
+    rows = [(base.epsilon * factor, _expected(base, base.epsilon * factor, documents)) for factor in OTHER_EPSILON]
+    text = str(base) if statement.unit == "document" else str(base).replace("documents", f"{statement.unit}s")
+    return Forecast(base, text, documents, rows, (base.epsilon, base.n_documents))
+
+
+def _expected(base: Plan, epsilon: float, documents: list[int]) -> list[tuple[int, int]]:
+    """Expected topics, and a shade for their part of those asked for."""
+    found = [replace(base, epsilon=epsilon, n_documents=n).expected_topics for n in documents]
+    return [(topics, SHADES * topics // base.n_components) for topics in found]
+
+
+def spectrum_of(model: Any) -> Markup | None:
+    """The picture of the released eigenvalues; None for a model that has none."""
+    spectrum = getattr(model, "spectrum_", None)
+    if spectrum is None or not spectrum.eigenvalues or not 0.0 < spectrum.noise_edge < np.inf:
+        return None
+    above = min(int(model.supported_components_), len(spectrum.eigenvalues))
+    return spectrum_picture(spectrum.eigenvalues, spectrum.noise_edge, above)
+
+
+def settings_of(model: Any) -> list[tuple[str, str]]:
+    """Constructor parameters. Objects appear by their type; a noise seed must not be read off a page."""
+    parameters = model.get_params(deep=False)
+    if parameters.get("noise_seed") is not None:
+        parameters["noise_seed"] = "set (not shown)"
+    return [(name, setting_text(value)) for name, value in sorted(parameters.items())]
+
+
+def setting_text(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return ", ".join(setting_text(item) for item in value) or "none"
+    if is_dataclass(value) and not isinstance(value, type):
+        return ", ".join(f"{name} {setting_text(item)}" for name, item in asdict(value).items())
+    return str(value) if isinstance(value, PLAIN) else type(value).__name__
+
+
+def tokeniser_settings(tokeniser: Any) -> list[tuple[str, str]]:
+    """Settings of a `Tokeniser`, or a mapping of settings."""
+    settings = tokeniser.to_dict() if hasattr(tokeniser, "to_dict") else tokeniser
+    if not isinstance(settings, dict):
+        raise InputError("The 'tokeniser' parameter of write_report must be None, a Tokeniser or a dict of settings.")
+    return [(str(name), setting_text(value)) for name, value in settings.items()]
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One fit on the corpus, as its ledger has it."""
+
+    id: str
+    time: str
+    label: str
+    epsilon: float
+    delta: float
+    state: str
+
+
+def ledger_rows(entries: Any) -> list[LedgerRow]:
+    """Rows of `DurableLedger.entries()`."""
+    return [
+        LedgerRow(
+            str(entry.id),
+            str(entry.time)[:19].replace("T", " "),
+            entry.label,
+            entry.reservation.epsilon,
+            entry.reservation.delta,
+            entry.state,
+        )
+        for entry in entries
+    ]
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A true topic beside the estimate matched to it; `found` is None where there is none."""
+
+    true_index: int
+    found: int | None
+    true_words: tuple[Word, ...]
+    found_words: tuple[Word, ...]
+    error: float
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Known topics beside the learnt ones."""
+
+    rows: list[Recovered]
+    error_l1: float
+    error_l2: float
+
+
+def recovery_of(components: np.ndarray, truth: Any, names: list[str], n_words: int) -> Recovery:
+    wanted = np.asarray(truth, dtype=np.float64)
+    match = match_topics(components, wanted)
+    rows = []
+    for i, j in enumerate(match):
+        partner = components[j] if j >= 0 else None
+        rows.append(
+            Recovered(
+                i,
+                int(j) if partner is not None else None,
+                top_words(wanted[i], names, n_words),
+                top_words(partner, names, n_words) if partner is not None else (),
+                float(np.abs(partner - wanted[i]).sum()) if partner is not None else 2.0,
+            )
+        )
+    return Recovery(rows, topic_error_l1(components, wanted), topic_error_l2(components, wanted))

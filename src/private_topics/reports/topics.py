@@ -1,0 +1,134 @@
+"""Topics as a report shows them: top words, shares, distinctive words, and a map of the distances between topics.
+
+Everything here is a function of the fitted topics and prior, which are released values.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from private_topics.errors import InputError
+
+TOP_WORDS = 10
+CANDIDATES, DISTINCTIVE, LIKELY = 30, 5, 0.5
+LONGEST_NAME = 40
+REPLACEMENT = "\ufffd"
+DIRECTION_CHANGES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word with its probability in the topic, or with the probability of the topic given the word."""
+
+    name: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic of a model; `distinctive` are words that, seen alone, point to this topic."""
+
+    index: int
+    share: float
+    words: tuple[Word, ...]
+    distinctive: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class TopicMap:
+    """Places (k × 2) of the topics in the plane, the part of all distances that it shows, and the closest pair."""
+
+    places: np.ndarray
+    shown: float
+    closest: tuple[int, int]
+    nearest: float
+
+
+def word_names(model: Any, feature_names: Any, caller: str) -> list[str]:
+    """A printable name for each word: as given, else as fitted, else by number."""
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    if feature_names is None:
+        feature_names = [f"word{j}" for j in range(model.components_.shape[1])]
+    names = [printable(name) for name in feature_names]
+    if len(names) != model.components_.shape[1]:
+        raise InputError(
+            f"The 'feature_names' parameter of {caller} must have one name for each of the "
+            f"{model.components_.shape[1]} words. Got {len(names)} names."
+        )
+    return names
+
+
+def printable(name: Any) -> str:
+    """A name that cannot rearrange or break the page: no control characters, no change of direction, not too long."""
+    text = "".join(REPLACEMENT if _disturbs(character) else character for character in str(name))
+    if len(text) > LONGEST_NAME:
+        text = text[: LONGEST_NAME - 1] + "…"
+    return text if text.strip() else "(blank)"
+
+
+def _disturbs(character: str) -> bool:
+    return character in DIRECTION_CHANGES or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def topics_of(model: Any, names: list[str], n_words: int = TOP_WORDS) -> list[Topic]:
+    """The topics of a model, the most common first."""
+    components, shares = model.components_, shares_of(model)
+    mass = shares[:, None] * components
+    posterior = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+    topics = [
+        Topic(i, float(shares[i]), top_words(row, names, n_words), _distinctive(row, posterior[i], names))
+        for i, row in enumerate(components)
+    ]
+    if len(topics) == 1:
+        topics = [Topic(0, 1.0, topics[0].words, ())]
+    return sorted(topics, key=lambda topic: (-topic.share, topic.index))
+
+
+def shares_of(model: Any) -> np.ndarray:
+    """How common each topic is: its part of the Dirichlet prior."""
+    prior = np.asarray(model.doc_topic_prior_, dtype=np.float64)
+    shares: np.ndarray = prior / prior.sum()
+    return shares
+
+
+def top_words(topic: np.ndarray, names: list[str], n_words: int) -> tuple[Word, ...]:
+    order = np.argsort(-topic, kind="stable")[:n_words]
+    return tuple(Word(names[j], float(topic[j])) for j in order)
+
+
+def _distinctive(topic: np.ndarray, posterior: np.ndarray, names: list[str]) -> tuple[Word, ...]:
+    """Of the topic's leading words, those that most surely belong to it alone."""
+    leading = np.argsort(-topic, kind="stable")[:CANDIDATES]
+    order = leading[np.argsort(-posterior[leading], kind="stable")][:DISTINCTIVE]
+    return tuple(Word(names[j], float(posterior[j])) for j in order if posterior[j] > LIKELY)
+
+
+def hellinger(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Distances between rows: 0 for equal topics, 1 for topics without a common word."""
+    affinity = np.sqrt(first) @ np.sqrt(second).T
+    distances: np.ndarray = np.sqrt(np.clip(1.0 - affinity, 0.0, 1.0))
+    return distances
+
+
+def topic_map(components: np.ndarray) -> TopicMap:
+    """Classical multidimensional scaling of the Hellinger distances (Torgerson 1952)."""
+    k = len(components)
+    distances = hellinger(components, components)
+    centring = np.eye(k) - 1.0 / k
+    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    places = np.zeros((k, 2))
+    axes = min(2, k)
+    places[:, :axes] = vectors[:, :axes] * np.sqrt(values[:axes])
+    largest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[largest, [0, 1]] < 0, -1.0, 1.0)  # one of the two mirror images of each axis
+    apart = distances + 2.0 * np.tri(k)
+    first, second = divmod(int(apart.argmin()), k)
+    total = float(values.sum())
+    shown = float(values[:2].sum()) / total if total > 0 else 1.0
+    return TopicMap(places, shown, (first, second), float(distances[first, second]))

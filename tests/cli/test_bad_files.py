@@ -1,0 +1,194 @@
+"""Files that cannot be used end in one line that quotes nothing of them, and in exit status 1; nothing is charged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from private_topics.cli import app
+from private_topics.privacy.durable_ledger import DurableLedger
+
+SECRET = "quixotically"
+NOBODY = 65534
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def lines(count: int = 50, field: str = "text") -> bytes:
+    return "".join(
+        json.dumps({field: f"{SECRET} patient {number}", "user": "u"}) + "\n" for number in range(count)
+    ).encode()
+
+
+def truncated(path: Path) -> None:
+    noise = random.Random(0)
+    text = b"".join(json.dumps({"text": f"{SECRET} {noise.random()}"}).encode() + b"\n" for _ in range(2_000))
+    whole = gzip.compress(text)
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+BAD = {
+    "truncated.jsonl.gz": truncated,
+    "not_gzip.jsonl.gz": lambda path: path.write_bytes(lines()),
+    "binary.jsonl": lambda path: path.write_bytes(bytes(range(256)) * 500 + SECRET.encode()),
+    "long_line.jsonl": lambda path: path.write_bytes(b'{"text": "' + f"{SECRET} ".encode() * 900_000),
+    "latin.jsonl": lambda path: path.write_bytes((f'{{"text": "{SECRET} é"}}\n' * 50).encode("latin-1")),
+    "utf16.jsonl": lambda path: path.write_bytes(lines().decode().encode("utf-16")),
+    "field.jsonl": lambda path: path.write_bytes(lines(field=f"{SECRET}")),
+    "empty.jsonl": lambda path: path.write_bytes(b""),
+    "empty.jsonl.gz": lambda path: path.write_bytes(gzip.compress(b"")),
+    "one.jsonl": lambda path: path.write_bytes(lines(1)),
+    "quote.csv": lambda path: path.write_bytes(f'text\n"{SECRET} never closed\n'.encode() * 3),
+    "header.csv": lambda path: path.write_bytes(f"{SECRET}\nwords words\n".encode()),
+    "table.parquet": lambda path: path.write_bytes(SECRET.encode() * 50),
+    "counts.npz": lambda path: path.write_bytes(SECRET.encode() * 50),
+    "counts.mtx": lambda path: path.write_bytes(SECRET.encode() * 50),
+    "docword.txt": lambda path: path.write_bytes(SECRET.encode() * 50),
+    "unknown.docx": lambda path: path.write_bytes(SECRET.encode() * 50),
+    "folder": lambda path: path.mkdir(),
+    "missing.jsonl": lambda path: None,
+}
+
+
+def assert_one_line(result: Any) -> None:
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith("error: ")
+    assert "internal error" not in result.stderr
+    assert "Traceback" not in result.output
+    assert SECRET not in result.output.lower()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_sources(name: str, tmp_path: Path) -> None:
+    BAD[name](tmp_path / name)
+    ledger = DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)
+    charged = ["--ledger", tmp_path / "budget.db", "--corpus", "c"]
+    assert_one_line(run("fit", tmp_path / name, *charged, "-o", tmp_path / "x"))
+    assert_one_line(run("vocabulary", "private", tmp_path / name, *charged, "-o", tmp_path / "x"))
+    assert ledger.entries() == ()
+    assert not (tmp_path / "x").exists()
+
+
+def test_strict_stops_at_a_broken_record(tmp_path: Path) -> None:
+    source = tmp_path / "mixed.jsonl"
+    source.write_bytes(lines() + f'{{"text": {SECRET}'.encode() + b"\n" + lines())
+    assert_one_line(run("fit", source, "--strict", "-o", tmp_path / "x"))
+
+
+def test_too_little_text_for_a_vocabulary_is_said(tmp_path: Path) -> None:
+    (tmp_path / "few.jsonl").write_bytes(lines(5))  # five standard deviations below the threshold
+    result = run("fit", tmp_path / "few.jsonl", "-o", tmp_path / "x")
+    assert_one_line(result)
+    assert "vocabulary" in result.stderr
+
+
+def test_a_user_without_label_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_bytes(lines() + json.dumps({"text": SECRET}).encode())
+    assert_one_line(run("fit", tmp_path / "some.jsonl", "--unit", "user", "-o", tmp_path / "x"))
+
+
+@pytest.mark.parametrize("command", ["topics", "report", "evaluate", "transform"])
+def test_foreign_model_files(command: str, tmp_path: Path) -> None:
+    (tmp_path / "foreign.model").write_bytes(SECRET.encode() * 100)
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    extra = [tmp_path / "texts.jsonl"] if command in ("evaluate", "transform") else []
+    assert_one_line(run(command, tmp_path / "foreign.model", *extra))
+    assert_one_line(run(command, tmp_path / "missing.model", *extra))
+
+
+def test_bad_word_lists(tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
+    (tmp_path / "twice.txt").write_text(f"{SECRET}\n{SECRET}\n")
+    (tmp_path / "useless.txt").write_text("the\nof\n")
+    for name in ("binary.txt", "twice.txt", "useless.txt", "missing.txt"):
+        assert_one_line(run("fit", tmp_path / "texts.jsonl", "--vocabulary", tmp_path / name, "-o", tmp_path / "x"))
+    for name in ("binary.txt", "twice.txt", "missing.txt"):
+        assert_one_line(run("vocabulary", "check", tmp_path / name))
+
+
+def test_ledgers_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    (tmp_path / "foreign.db").write_bytes(SECRET.encode() * 100)
+    DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)
+    for ledger, corpus in (("missing.db", "c"), ("foreign.db", "c"), ("budget.db", "another")):
+        charged = ["--ledger", tmp_path / ledger, "--corpus", corpus]
+        assert_one_line(run("fit", tmp_path / "texts.jsonl", *charged, "-o", tmp_path / "x"))
+        assert_one_line(run("budget", "show", tmp_path / ledger, "--corpus", corpus))
+
+
+@pytest.fixture
+def folder_of_everybody() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="private-topics-test-"))
+    folder.chmod(0o777)
+    yield folder
+    (folder / "closed").chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Root may write everywhere: be nobody for a while. Anybody else has to obey the file's mode anyway."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_read_only_ledger_refuses(folder_of_everybody: Path) -> None:
+    folder = folder_of_everybody
+    (folder / "texts.jsonl").write_bytes(lines())
+    (folder / "closed").mkdir()
+    ledger = DurableLedger.register(folder / "closed" / "budget.db", "c", 10.0, 1e-3)
+    run("vocabulary", "private", folder / "texts.jsonl", "-o", folder / "warm")  # compiles what nobody may not store
+    (folder / "closed" / "budget.db").chmod(0o444)
+    (folder / "closed").chmod(0o555)
+    with without_rights():
+        charged = ["--ledger", folder / "closed" / "budget.db", "--corpus", "c"]
+        result = run("fit", folder / "texts.jsonl", *charged, "-o", folder / "x")
+    assert_one_line(result)
+    assert "ledger" in result.stderr
+    assert ledger.entries() == ()
+    assert not (folder / "x").exists()
+
+
+def test_an_unwritable_place_is_refused_before_the_budget_is_spent(tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    ledger = DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)
+    charged = ["--ledger", tmp_path / "budget.db", "--corpus", "c"]
+    for place in (["-o", tmp_path / "none" / "x"], ["-o", tmp_path], ["-o", tmp_path / "x", "--report", tmp_path]):
+        assert_one_line(run("fit", tmp_path / "texts.jsonl", *charged, *place))
+    assert ledger.entries() == ()
+
+
+def test_an_unexpected_error_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from private_topics.cli import fitting
+
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise KeyError(SECRET)
+
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    monkeypatch.setattr(fitting, "fit_texts", broken)
+    result = run("fit", tmp_path / "texts.jsonl", "-o", tmp_path / "x")
+    assert result.exit_code == 1
+    assert "internal error (KeyError)" in result.stderr
+    assert SECRET not in result.output
+    assert "Traceback" not in result.output
