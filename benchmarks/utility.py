@@ -3,6 +3,7 @@
     python benchmarks/utility.py synthetic     matched relative L2 topic error, delta = 1e-7
     python benchmarks/utility.py real          perplexity at epsilon = 1 and 3, median of 5 noise draws, delta = 1e-6
     python benchmarks/utility.py curve         epsilon = 0.1 … 10 with its references, CSV and PNG under docs/utility/
+    python benchmarks/utility.py unigram       epsilon = 0.1: the fit, and a unigram that spends the whole budget
     python benchmarks/utility.py cost          seconds of the private and the plain fit, alternating in one process
 
 Every fit is the public estimator with its default settings; everything is charged. The vocabulary is taken as public.
@@ -151,6 +152,31 @@ def plot(out: Path) -> None:
     figure.savefig(out / "curve.png", dpi=110)
 
 
+def smallest_budget(draws: int, epsilon: float = 0.1) -> None:
+    """How far the fit, and the best unigram the whole budget buys, are above the exact unigram."""
+    print("| corpus | words | exact unigram | whole budget on the unigram | the fit | topics used |")
+    print("|---|---|---|---|---|---|")
+    for corpus, words, topics, *_ in REAL:
+        train, test = real_counts(corpus, words)
+        exact = unigram_perplexity(train, test)
+        whole, fitted, used = [], [], []
+        for _ in range(draws):
+            run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
+            units = PrivateCorpus.of(MatrixBlocks(train))
+            fit = Sequential(run, BudgetSplit(), units, 1, 1.0, 0, np.random.RandomState(0), lambda stage: None)
+            released = fit.release_unigram(1.0)
+            topic = unigram_posterior(released.value, released.sigma)
+            whole.append(document_completion_perplexity(topic[None], test) / exact - 1.0)
+            model = PrivateSpectralLDA(topics, epsilon=epsilon).fit(train)
+            fitted.append(model.perplexity(test) / exact - 1.0)
+            used.append(len(model.components_))
+        medians = statistics.median(whole), statistics.median(fitted)
+        print(
+            f"| {corpus} | {words:,} | {exact:.0f} | {medians[0]:+.1%} | {medians[1]:+.1%} | {sorted(set(used))} |",
+            flush=True,
+        )
+
+
 def cost(rounds: int) -> None:
     print("| corpus | words | topics | plain s | private s | ratio |\n|---|---|---|---|---|---|")
     for corpus, words, topics, *_ in REAL:
@@ -170,7 +196,7 @@ def cost(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("synthetic", "real", "curve", "plot", "cost"))
+    parser.add_argument("what", choices=("synthetic", "real", "curve", "plot", "unigram", "cost"))
     parser.add_argument("--repeats", type=int, default=None, help="seeds, draws or rounds")
     parser.add_argument("--out", type=Path, default=Path("docs/utility"))
     arguments = parser.parse_args()
@@ -183,6 +209,8 @@ def main() -> None:
         curve(arguments.repeats or 3, arguments.out)
     elif arguments.what == "plot":
         plot(arguments.out)
+    elif arguments.what == "unigram":
+        smallest_budget(arguments.repeats or 3)
     else:
         cost(arguments.repeats or 3)
 

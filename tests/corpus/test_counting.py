@@ -266,8 +266,10 @@ def test_fit_from_text(tmp_path):
 def test_fit_for_users():
     pairs = [(text, f"user {number % 60}") for number, text in enumerate(sample_texts(300))]
     counts = count_texts(pairs, WORDS)
-    model = PrivateSpectralLDA(2, epsilon=50.0, noise_seed=1).fit(counts, groups=counts.groups)
-    assert "users (60)" in " ".join(model.privacy_.public) or "60" in model.privacy_.text
+    model = PrivateSpectralLDA(2, epsilon=50.0, noise_seed=1).fit(counts)
+    assert (model.privacy_.unit, model.privacy_.n_units) == ("user", 60)
+    same = PrivateSpectralLDA(2, epsilon=50.0, noise_seed=1).fit(counts, groups=counts.groups)
+    np.testing.assert_array_equal(model.components_, same.components_)
 
 
 # Bad input

@@ -44,6 +44,7 @@ class PrivateCorpus:
             documents = sum(block.shape[0] for block in blocks)
         if documents == 0:
             raise InputError("The corpus is empty: fit needs at least one document.")
+        groups = getattr(blocks, "groups", None) if groups is None else groups  # texts read with a unit
         if groups is None:
             return cls(blocks, documents, None)
         labels = _labels(groups)

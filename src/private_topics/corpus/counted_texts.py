@@ -28,8 +28,8 @@ class CountedTexts(CountBlocks):
     Attributes
     ----------
     columns : the vocabulary, in the order of the columns (an estimator takes its feature names from here).
-    groups : the number of each document's unit, or None where units are documents. For privacy of users pass it on:
-        `fit(counts, groups=counts.groups)`.
+    groups : the number of each document's unit, or None where units are documents. A private fit takes its
+        units from here, unless it is given others.
     tokeniser : the settings the words were made with.
     in_memory : False once the blocks went to the temporary folder.
     """
