@@ -201,7 +201,7 @@ class PrivateVariationalLDA(TopicEstimator):
                 stage_printer(self.verbose, type(self).__name__),
             )
         self.doc_topic_prior_ = prior
-        self.privacy_ = _statement(run, corpus, grouped=groups is not None)
+        self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
         return self
 
     def _extra_header(self) -> dict[str, Any]:

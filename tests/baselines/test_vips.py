@@ -185,20 +185,17 @@ def test_units_without_heads_leave_no_trace(monkeypatch):
 
 
 def test_documents_of_a_user_follow_one_coin():
-    counts = counts_of([{0: 3}] * 60, WORDS)
-    corpus = PrivateCorpus.of(MatrixBlocks(counts, 7), [n % 20 for n in range(60)])
-    assert corpus.n_units == 20
+    """Ten users of three documents, each user with a word of its own: all of a user's documents count, or none."""
+    users = np.arange(30) // 3
+    corpus = PrivateCorpus.of(MatrixBlocks(counts_of([{int(user): 3} for user in users], WORDS), 7), users)
+    assert corpus.n_units == 10
     statistic = minibatches(corpus, rate=0.5)
     with captured_releases() as seen:
-        statistic(some_weights())
-    members = NoiseStream.seeded(0).coins(20, 2**52)
-    total = seen[0][0].aggregate.sum() * seen[0][0].query.step
-    one = minibatches(PrivateCorpus.of(MatrixBlocks(counts[:1])))
-    with captured_releases() as single:
-        one(some_weights())
-    each = single[0][0].aggregate.sum() * single[0][0].query.step
-    assert 0 < members.sum() < 20
-    assert total == pytest.approx(each * members.sum(), rel=1e-4)
+        statistic(np.ones((WORDS, TOPICS)))  # equal topics: (1, 1, 1) / √3 for each document
+    per_word = seen[0][0].aggregate.sum(axis=1) * seen[0][0].query.step
+    members = NoiseStream.seeded(0).coins(10, 2**52)
+    assert 0 < members.sum() < 10
+    np.testing.assert_allclose(per_word[:10], members * math.sqrt(3.0), rtol=1e-4)
 
 
 def test_the_true_size_of_a_minibatch_is_not_used():
@@ -214,7 +211,7 @@ def test_the_true_size_of_a_minibatch_is_not_used():
 # -- nothing but released values -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"clip": 4.0}, {"sampling_rate": 1.0}, {"sampling_rate": 0.01, "steps": 3}])
+@pytest.mark.parametrize("settings", [{}, {"clip": 4.0}, {"sampling_rate": 1.0}, {"sampling_rate": 0.1, "steps": 3}])
 def test_the_model_is_made_of_released_values_only(settings):
     """With every aggregate replaced by zeros, two corpora give one model; and every path adds noise."""
     models = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.errors import InputError
-from private_topics.experiments.methods import NOT_PRIVATE, PRIVATE, REFUSED, SCALED
+from private_topics.experiments.methods import LEFT_OUT, NOT_PRIVATE, PRIVATE, REFUSED, SCALED
 from private_topics.experiments.paper_points import ERRORS, PERPLEXITY, Curve
 from private_topics.experiments.rows import Row, median, selected, status
 from private_topics.experiments.statements import LARGEST_DISTANCE
@@ -165,7 +165,7 @@ def draw_perplexities(rows: Sequence[Row], path: Path) -> None:
     for axis, topics in zip(axes[0], sizes, strict=False):
         refused = _curves(axis, rows, "perplexity", topics=topics)
         axis.set(title=f"measured: k = {topics:.0f}\n{source}")
-        _notes(axis, "ε (δ = 1e-6)", [*_beyond(rows, topics), *_refusals(refused)])
+        _notes(axis, "ε (δ = 1e-6)", [*_beyond(rows, topics), *_refusals(refused), *_omissions(rows, topics)])
     for axis, (topics, curves) in zip(axes[1], PERPLEXITY.items(), strict=False):
         _paper_curves(axis, curves)
         axis.set(title=f"the paper's figure 4: k = {topics}", xlabel="ε")
@@ -185,6 +185,15 @@ def draw_perplexities(rows: Sequence[Row], path: Path) -> None:
 
 def _reference(rows: Sequence[Row], topics: float) -> float:
     return median(rows, "perplexity", topics=topics, method="unigram") or 1.0
+
+
+def _omissions(rows: Sequence[Row], topics: float) -> list[str]:
+    """Methods without a single point, for their cost."""
+    mine = selected(rows, topics=topics)
+    methods = [method for method in (*PRIVATE, *NOT_PRIVATE) if status(mine, method=method) == LEFT_OUT]
+    whole = [method for method in methods if all(row["status"] == LEFT_OUT for row in selected(mine, method=method))]
+    lines = [", ".join(whole[start : start + 3]) for start in range(0, len(whole), 3)]
+    return ["left out for their cost:", *lines] if lines else []
 
 
 def _beyond(rows: Sequence[Row], topics: float) -> list[str]:

@@ -28,6 +28,7 @@ SCALED = ("config 1 scaled", "config 2 scaled")
 SEQUENTIAL, VARIATIONAL = "sequential", "vi"
 NOT_PRIVATE = ("vi-u", "unnoised", "unnoised refined", "unigram")
 PRIVATE = (*PUBLISHED, *PROVED, SEQUENTIAL, VARIATIONAL)
+VARIATIONAL_SCHEDULE = {"steps": 50}  # fixed here, so that rows stay comparable if the default moves
 MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
 
 
@@ -78,12 +79,14 @@ def _estimator(method: str) -> Callable[..., Any]:
 
 
 def _placement(method: str) -> dict[str, Any]:
-    """Configuration and calibration, for the configurations of the paper; its unnoised method has no refinement."""
+    """What a method sets apart from the problem and the budget; the paper's unnoised method has no refinement."""
     if method == "unnoised":
         return {"refine_steps": 0}
     if method in PUBLISHED:
         return {"configuration": int(method.split()[1]), "calibration": "published", "allow_unproved": True}
-    return {"configuration": int(method.split()[1])} if method in PROVED else {}
+    if method in PROVED:
+        return {"configuration": int(method.split()[1])}
+    return VARIATIONAL_SCHEDULE if method == VARIATIONAL else {}
 
 
 def unigram_topics(problem: Problem) -> np.ndarray:

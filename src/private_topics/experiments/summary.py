@@ -45,6 +45,11 @@ SYNTHETIC_NOTE = (
 )
 REFUSAL_NOTE = "'refused': the lower bound of Procedure 1 came out as zero, so the published noise is infinite."
 
+VOCABULARY_NOTE = (
+    "The paper's perplexities are of another vocabulary, which it does not print, and not comparable. Those of "
+    "configuration 1 as published are so large because its topics are noise and give most words no probability."
+)
+
 
 def page(name: str, title: str, rows: Sequence[Row], *, quick: bool) -> str:
     """The Markdown page of one figure or table."""
@@ -65,7 +70,7 @@ def _notes(name: str, rows: Sequence[Row]) -> str:
     if name in SETTINGS:
         return f"{SYNTHETIC_NOTE}\n\n{REFUSAL_NOTE}"
     if name == "figure-4":
-        return f"{NOTES[name]}\n\n{REFUSAL_NOTE} Perplexities of the paper are of another vocabulary: not comparable."
+        return f"{NOTES[name]}\n\n{REFUSAL_NOTE} {VOCABULARY_NOTE}"
     return NOTES[name]
 
 

@@ -32,7 +32,12 @@ def levels(rows: Sequence[Row]) -> list[float]:
 def shown(rows: Sequence[Row], key: str, method: str, **wanted: object) -> str:
     """The median, or why there is none."""
     value = median(rows, key, method=method, **wanted)
-    return f"{value:.3g}" if value is not None else status(rows, method=method, **wanted)
+    return number(value) if value is not None else status(rows, method=method, **wanted)
+
+
+def number(value: float) -> str:
+    """Three digits; all digits of a perplexity."""
+    return f"{value:,.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"
 
 
 # -- figure 2 -------------------------------------------------------------------------------------------------------
@@ -256,7 +261,7 @@ def bounds_say_something(name: str, rows: Sequence[Row]) -> Verdict:
         "the utility bounds are not vacuous once N exceeds √d",
         REPRODUCED if vacuous == 0 else NOT_REPRODUCED,
         f"in the settings of figure 2, {vacuous} of {len(rows)} bounds exceed {LARGEST_DISTANCE:.3g}, the largest "
-        f"distance of two topics; the smallest at epsilon = 1 is {smallest:.3g}",
+        f"distance of two topics; the smallest at epsilon = 1 is {number(smallest)}",
     )
 
 
