@@ -214,9 +214,7 @@ def _checked_values(data: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _too_large(caller: str) -> InputError:
-    return InputError(
-        f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it."
-    )
+    return InputError(f"{caller} takes counts up to 2**31 - 1 only; a larger one was given, or duplicates add to it.")
 
 
 @njit(cache=True)
