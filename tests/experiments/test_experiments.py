@@ -32,6 +32,8 @@ from private_topics.spectral.topics import topic_weights
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
 PNG_START = b"\x89PNG"
 
+pytestmark = pytest.mark.xdist_group("experiments")  # one worker makes the quick runs, once
+
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):

@@ -231,9 +231,10 @@ def draw_top_words(rows: Sequence[Row], path: Path) -> None:
             axis.text(0.0, place, " refused", va="center", color="#555555")
         else:
             axis.barh(place, value, color=style(method)["color"])
-            axis.text(value, place, f" {value:.2f}", va="center")
+            axis.text(max(value, 0.0), place, f" {value:.2f}", va="center")
     axis.set_yticks(range(len(methods)), methods)
-    axis.invert_yaxis()
+    axis.set_ylim(len(methods) - 0.5, -0.5)
+    axis.margins(x=0.1)
     axis.axvline(0.0, color="black", linewidth=0.8)
     axis.set(xlabel="mean NPMI coherence of all topics, on held-out documents", title="ε = 1")
     _save(plt, figure, path)
