@@ -216,7 +216,7 @@ def test_plan_refuses(bad):
 )
 def test_synthetic_utility(documents, words, topics, alpha0, epsilon, limit):
     X, truth, _ = make_lda_corpus(documents, words, topics, alpha0=alpha0, random_state=0)
-    model = PrivateSpectralLDA(topics, epsilon=epsilon, delta=1e-7, alpha0=alpha0).fit(X)
+    model = PrivateSpectralLDA(topics, epsilon=epsilon, delta=1e-7, alpha0=alpha0, noise_seed=0).fit(X)
     assert topic_error_l2(model.components_, truth) <= limit
 
 
@@ -228,5 +228,5 @@ def test_real_text_utility(real_counts, name, limit):
     train, test = real_counts(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = PrivateSpectralLDA(25, epsilon=1.0, delta=1e-6).fit(train)
+        model = PrivateSpectralLDA(25, epsilon=1.0, delta=1e-6, noise_seed=0).fit(train)
     assert model.perplexity(test) <= limit
