@@ -53,9 +53,9 @@ Fit = Callable[[type, int, dict[str, Any]], Any]
 Case = tuple[str, Fit, Callable[[Any], float]]
 
 
-def synthetic_cases() -> list[Case]:
+def synthetic_cases(chosen: slice) -> list[Case]:
     cases = []
-    for documents, words, topics, alpha0, epsilon in SYNTHETIC:
+    for documents, words, topics, alpha0, epsilon in SYNTHETIC[chosen]:
         X, truth, _ = make_lda_corpus(documents, words, topics, alpha0=alpha0, random_state=0)
         title = f"{documents:,} documents, {words} words, {topics} topics, alpha0 {alpha0:g}, epsilon {epsilon:g}"
         shared = {"alpha0": alpha0}
@@ -69,9 +69,9 @@ def synthetic_cases() -> list[Case]:
     return cases
 
 
-def real_cases() -> list[Case]:
+def real_cases(chosen: slice) -> list[Case]:
     cases = []
-    for corpus, words, topics, epsilon in REAL:
+    for corpus, words, topics, epsilon in REAL[chosen]:
         train, test = real_counts(corpus, words)
         cases.append(
             (
@@ -106,9 +106,11 @@ def main() -> None:
     parser.add_argument("what", choices=("synthetic", "real"))
     parser.add_argument("--draws", type=int, default=None)
     parser.add_argument("--only", nargs="*", default=None, help="names of variants")
+    parser.add_argument("--case", type=int, default=None, help="only this corpus, counted from 0")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", PrivacyWarning)
-    cases = synthetic_cases() if arguments.what == "synthetic" else real_cases()
+    chosen = slice(None) if arguments.case is None else slice(arguments.case, arguments.case + 1)
+    cases = synthetic_cases(chosen) if arguments.what == "synthetic" else real_cases(chosen)
     draws = arguments.draws or (5 if arguments.what == "synthetic" else 1)
     print("Median over draws (smallest to largest; seconds of one fit and its score).\n")
     print(f"| variant | {' | '.join(title for title, *_ in cases)} |", "|---" * (len(cases) + 1) + "|", sep="\n")
