@@ -23,9 +23,9 @@ import numpy as np
 
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.sequential import Sequential
 from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.engines.local import PrivateCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun

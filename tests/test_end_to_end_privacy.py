@@ -31,8 +31,8 @@ from private_support import Entering, exceeds
 from private_topics import pipeline
 from private_topics.cli import app
 from private_topics.configurations import private_vocabulary
-from private_topics.configurations.sequential import Sequential
 from private_topics.corpus.letters import make_letters
+from private_topics.engines.local import PrivateCorpus
 from private_topics.estimators import load
 from private_topics.privacy import mechanisms
 from private_topics.privacy.durable_ledger import DurableLedger
@@ -240,13 +240,13 @@ def test_an_unbounded_vocabulary_would_be_seen(first: Any, monkeypatch: pytest.M
 
 
 def test_documents_taken_for_units_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Sequential.restricted
+    honest = PrivateCorpus.__iter__
 
-    def forgetful(self: Sequential, words: np.ndarray) -> Any:
-        for block, lengths, share in honest(self, words):
-            yield block, lengths, np.ones_like(share)
+    def forgetful(self: PrivateCorpus) -> Any:
+        for part in honest(self):
+            yield dataclasses.replace(part, share=np.ones_like(part.share))
 
-    monkeypatch.setattr(Sequential, "restricted", forgetful)
+    monkeypatch.setattr(PrivateCorpus, "__iter__", forgetful)
     runs = [Recorder(first[1].released) for _ in range(2)]
     for recorder, records in zip(runs, (ordinary_records(), neighbour("of many letters")), strict=True):
         run_command(first[0], records, recorder)

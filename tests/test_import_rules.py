@@ -18,19 +18,20 @@ ALLOWED = {  # a new package or module states here what it may import
     "corpus": {"threads"},
     "moments": {"corpus"},
     "evaluation": {"corpus"},
-    "configurations": {"corpus", "moments", "spectral", "privacy", "threads", "progress"},
-    "baselines": {"moments", "privacy", "configurations"},
+    "engines": {"corpus", "moments", "threads"},
+    "configurations": {"corpus", "moments", "engines", "spectral", "privacy", "threads", "progress"},
+    "baselines": {"moments", "engines", "privacy", "configurations"},
     "estimators": {"corpus", "moments", "privacy", "configurations", "evaluation"}
     | {"model_file", "threads", "progress"},
-    "private_estimator": {"corpus", "configurations", "privacy", "estimators", "threads", "progress"},
-    "variational_estimator": {"baselines", "configurations", "privacy", "estimators", "private_estimator"}
+    "private_estimator": {"corpus", "engines", "configurations", "privacy", "estimators", "threads", "progress"},
+    "variational_estimator": {"baselines", "engines", "configurations", "privacy", "estimators", "private_estimator"}
     | {"threads", "progress"},
     "reports": {"configurations", "evaluation", "privacy"},
-    "pipeline": {"corpus", "configurations", "privacy", "estimators", "private_estimator"},
-    "experiments": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
+    "pipeline": {"corpus", "configurations", "privacy", "estimators", "private_estimator", "progress"},
+    "experiments": {"corpus", "engines", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
     | {"variational_estimator"},
     "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator", "pipeline"}
-    | {"reports", "experiments"},
+    | {"reports", "experiments", "progress"},
     "__init__": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
     | {"variational_estimator"},
 }

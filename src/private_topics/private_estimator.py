@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -11,8 +12,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from private_topics.configurations.choice import Choice, Settings
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.sequential import Spectrum
+from private_topics.engines.opening import ENGINES, open_corpus
+from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_parameters
 from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
@@ -43,7 +45,8 @@ class PrivateSpectralLDA(TopicEstimator):
     budget_split : `BudgetSplit`, the named shares of the releases; None for the default. Where epsilon adds up
         (published calibrations, delta=0) the fractions are fixed.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
-    engine : "local".
+    engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
+        (extra `gpu`). Noise is added here, and the result does not depend on the engine.
     n_jobs : threads; the result does not depend on it.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
         `reserve(budget, **kind)`, which raises to refuse.
@@ -104,15 +107,15 @@ class PrivateSpectralLDA(TopicEstimator):
         """
         choice = self._check_privacy_parameters()
         refuse_text(X, type(self).__name__)
-        corpus = self._private_corpus(X, groups)
-        account = FitAccount(self.ledger, self._public_settings(corpus))
-        run = self._run(choice, account.reserve)
-        self._fit_in(run, choice, corpus, f"the vocabulary of {corpus.n_words:,} words")
-        account.finish()
+        with closing(self._private_corpus(X, groups)) as corpus:
+            account = FitAccount(self.ledger, self._public_settings(corpus))
+            run = self._run(choice, account.reserve)
+            self._fit_in(run, choice, corpus, f"the vocabulary of {corpus.n_words:,} words")
+            account.finish()
         return self
 
-    def _private_corpus(self, X: Any, groups: Any) -> PrivateCorpus:
-        corpus = PrivateCorpus.of(self._corpus(X), groups)
+    def _private_corpus(self, X: Any, groups: Any) -> Corpus:
+        corpus = open_corpus(self.engine, self._corpus(X), groups)
         if corpus.n_units < 2:
             raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
         warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
@@ -122,7 +125,7 @@ class PrivateSpectralLDA(TopicEstimator):
         budget = choice.budget(self.epsilon, self.delta)
         return choice.run(budget, reserve, sampler=self.sampler, noise_seed=self.noise_seed, **kind)
 
-    def _fit_in(self, run: PrivateRun, choice: Choice, corpus: PrivateCorpus, vocabulary: str | None) -> None:
+    def _fit_in(self, run: PrivateRun, choice: Choice, corpus: Corpus, vocabulary: str | None) -> None:
         """Fit with what `run` has left. `vocabulary` says which one is public; None where `run` released it."""
         settings = Settings(
             n_topics=int(self.n_components),
@@ -140,7 +143,7 @@ class PrivateSpectralLDA(TopicEstimator):
         self.spectrum_ = model.spectrum
         self.privacy_ = statement_of(
             run,
-            grouped=corpus.unit is not None,
+            grouped=corpus.grouped,
             n_units=corpus.n_units,
             configuration=choice.name,
             reasons=choice.reasons,
@@ -165,8 +168,14 @@ class PrivateSpectralLDA(TopicEstimator):
                 f"calibration={self.calibration!r} has no proved cost, so a ledger cannot account for it. "
                 "Pass ledger=None for an experiment on a corpus that needs no protection."
             )
-        if self.engine != "local":
-            raise InputError(f"The 'engine' parameter of {name} must be 'local'. Got {self.engine!r} instead.")
+        if self.engine not in ENGINES:
+            raise InputError(
+                f"The 'engine' parameter of {name} must be one of {tuple(ENGINES)}. Got {self.engine!r} instead."
+            )
+        if self.engine != "local" and not choice.any_engine:
+            raise InputError(
+                f"engine={self.engine!r} runs configuration='sequential' and 2, proved. Use 'local'."
+            )
         if self.budget_split is not None:
             if not isinstance(self.budget_split, BudgetSplit):
                 raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
@@ -174,14 +183,14 @@ class PrivateSpectralLDA(TopicEstimator):
         check_parameters(self)
         return choice
 
-    def _public_settings(self, corpus: PrivateCorpus) -> dict[str, Any]:
+    def _public_settings(self, corpus: Corpus) -> dict[str, Any]:
         """What a ledger notes beside the cost of this fit."""
         names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
         public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
         return public | {name: getattr(self, name) for name in names} | {"private": self.noise_seed is None}
 
-    def _public_facts(self, corpus: PrivateCorpus, vocabulary: str | None) -> tuple[str, ...]:
-        units = f"the number of {'documents' if corpus.unit is None else 'users'} ({corpus.n_units:,})"
+    def _public_facts(self, corpus: Corpus, vocabulary: str | None) -> tuple[str, ...]:
+        units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
         return (units, *([] if vocabulary is None else [vocabulary]), "all settings of the fit")
 
     def _extra_header(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from private_topics.baselines.vips import (
     online_topics,
     private_word_prior,
 )
-from private_topics.configurations.private_corpus import PrivateCorpus
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_integer, check_parameters, check_positive
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large

@@ -41,9 +41,9 @@ from private_topics.baselines.vips import (
     take_listed,
     word_weights,
 )
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.corpus.blocks import MatrixBlocks
 from private_topics.corpus.counts import validate_counts
+from private_topics.engines.local import PrivateCorpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.randomness import NoiseStream

@@ -29,7 +29,6 @@ import scipy.sparse as sp
 
 from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations import sequential
 from private_topics.configurations.sequential import SPECTRAL_WORDS, Sequential
 from private_topics.spectral.whitening import DENSE_LIMIT
 
@@ -315,14 +314,13 @@ def leak_on_screen(patch: pytest.MonkeyPatch) -> None:
 
 
 def leak_in_warning(patch: pytest.MonkeyPatch) -> None:
-    threshold = sequential.log_norm_histogram
+    release = Sequential.release_histogram
 
-    def leaky(norms: Any, step: float) -> Any:
-        counts = threshold(norms, step)
+    def leaky(self: Sequential, query: Any, counts: Any) -> Any:
         warnings.warn(f"{counts.max()} in the largest bin", PrivacyWarning, stacklevel=2)
-        return counts
+        return release(self, query, counts)
 
-    patch.setattr(sequential, "log_norm_histogram", leaky)
+    patch.setattr(Sequential, "release_histogram", leaky)
 
 
 LEAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {

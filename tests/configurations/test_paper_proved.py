@@ -40,7 +40,7 @@ from private_topics import BudgetSplit, InputError, PrivacyError, PrivacyWarning
 from private_topics.configurations import paper_proved
 from private_topics.configurations.paper_proved import SPLITS, FirstConfiguration, SecondConfiguration, contraction
 from private_topics.evaluation import topic_error_l2
-from private_topics.moments import quantised
+from private_topics.moments import quantised, unit_sums
 from private_topics.moments.triple_norms import PROJECTION_ERROR
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.spectral.frame import Frame
@@ -162,7 +162,7 @@ def test_no_lattice_makes_neighbours_exceed_the_sensitivity(configuration, epsil
 
 @pytest.mark.parametrize("configuration", [1, 2])
 def test_contributions_that_are_too_large_are_caught(configuration, monkeypatch):
-    monkeypatch.setattr({1: paper_proved, 2: quantised}[configuration], "SAFETY", 1.0 / WRONG)
+    monkeypatch.setattr({1: unit_sums, 2: quantised}[configuration], "SAFETY", 1.0 / WRONG)
     basis = BASES[{1: "words", 2: "opposite"}[configuration]]
     neighbours = [
         entering(configuration, [*BASE, (document,)], basis, TIGHT) for document in extreme_documents(basis)[5:16]

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.private_vocabulary import release_vocabulary, vocabulary_query
 from private_topics.configurations.sequential import Sequential
 from private_topics.corpus.blocks import MatrixBlocks
 from private_topics.corpus.counts import validate_counts
 from private_topics.corpus.synthetic import make_lda_corpus
 from private_topics.corpus.vocabulary import union_weights, user_units
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.accountant import zcdp_delta
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget

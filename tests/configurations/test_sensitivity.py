@@ -37,9 +37,8 @@ from private_support import (
     counts_of,
     entering_releases,
 )
-from private_topics.configurations import private_corpus, sequential
 from private_topics.corpus.counts import document_lengths, validate_counts
-from private_topics.moments import quantised
+from private_topics.moments import norm_histogram, quantised, unit_sums
 from private_topics.moments.layout import select_words
 from private_topics.moments.quantised import ASSEMBLY_ERROR, FrameNorms, QuantisedFrameSums
 
@@ -198,7 +197,7 @@ def test_no_extreme_users_exceed_the_sensitivity(frame):
 
 @pytest.mark.parametrize(
     ("module", "names"),
-    [(sequential, ("unigram", "second moment", "refinement")), (quantised, ASSEMBLED_RELEASES)],
+    [(unit_sums, ("unigram", "second moment", "refinement")), (quantised, ASSEMBLED_RELEASES)],
     ids=["clipping", "clipping inside the frame"],
 )
 def test_contributions_that_are_too_large_are_caught(module, names, monkeypatch):
@@ -211,9 +210,13 @@ def test_contributions_that_are_too_large_are_caught(module, names, monkeypatch)
 
 
 def test_clip_factors_and_counts_that_are_too_large_are_caught(monkeypatch):
-    exact, histogram = quantised.truncated, private_corpus.log_norm_histogram
-    monkeypatch.setattr(sequential, "truncated", lambda values, step: exact(values / WRONG, step))
-    monkeypatch.setattr(sequential, "log_norm_histogram", lambda norms, step: histogram(norms, step) * 3 // 2)
+    exact, add_norms = quantised.truncated, norm_histogram.add_norms
+
+    def add_more(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndarray) -> None:
+        add_norms(norms, 1.5 * share, step, counts)
+
+    monkeypatch.setattr(unit_sums, "truncated", lambda values, step: exact(values / WRONG, step))
+    monkeypatch.setattr(unit_sums, "add_norms", add_more)
     public = public_inputs("parallel", "loosest clips")
     neighbours = family(public, [(document,) for document in extreme_documents(public)])
     for name in (

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import psi
 
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.sequential import MOST_TOPICS, MOST_WORDS
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError
 from private_topics.moments.fold_in import fold_in, topic_statistic
 from private_topics.moments.layout import WordBlock, select_words

@@ -1,4 +1,4 @@
-"""Which configuration a fit runs, from public settings alone: what is proved, what needs an opt-in, what is open."""
+"""Which configuration a fit runs, from public settings alone: what is proved, and what needs an opt-in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from private_topics.configurations.certified import FourthConfiguration, ThirdConfiguration
 from private_topics.configurations.paper_proved import SPLITS, FirstConfiguration, SecondConfiguration
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.published import GAUSSIAN, Published
 from private_topics.configurations.pure_epsilon import PureEpsilon
 from private_topics.configurations.sequential import PrivateModel, Progress, Sequential
+from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
@@ -20,6 +22,7 @@ from private_topics.privacy.simple_composition import PureBudget, SimpleRun
 
 CONFIGURATIONS = (1, 2, 3, 4, "sequential", "auto")
 CALIBRATIONS = ("proved", *GAUSSIAN)
+ALL_SPLITS = {**SPLITS, 3: SPLITS[2], 4: SPLITS[2]}
 AUTOMATIC = "sequential"
 """What "auto" picks: in all measurements so far it has the smallest error of the proved configurations."""
 REASONS = {
@@ -71,7 +74,7 @@ class Choice:
 
     @classmethod
     def of(cls, configuration: Any, calibration: str, *, allow_unproved: bool, delta: Any, caller: str) -> Choice:
-        """Validate; refuse what is open, and what is not proved unless it is asked for by name."""
+        """Validate; refuse what is not proved unless it is asked for by name."""
         published = isinstance(calibration, str) and calibration in GAUSSIAN
         if published and not allow_unproved:
             raise PrivacyError(
@@ -94,12 +97,6 @@ class Choice:
                 f"calibration={calibration!r} belongs to the configurations 1, 2, 3 and 4. "
                 f"Got configuration={configuration!r}, which is proved: use calibration='proved'."
             )
-        if not published and chosen in (3, 4):
-            raise PrivacyError(
-                f"Configuration {chosen} has no proved calibration: it needs a certified bound on how far one "
-                "document moves the eigenpairs, which is open. Use configuration='sequential', or "
-                "calibration='published' with allow_unproved=True for an experiment that stays in house."
-            )
         pure = chosen == 1 and not published and not isinstance(delta, bool) and delta == 0
         return cls(chosen, calibration, pure)
 
@@ -116,6 +113,11 @@ class Choice:
     def name(self) -> str:
         kind = "pure epsilon" if self.pure else self.calibration
         return "sequential" if self.configuration == "sequential" else f"configuration {self.configuration} ({kind})"
+
+    @property
+    def any_engine(self) -> bool:
+        """Whether all sums of the fit are exact, so that any engine can compute them."""
+        return self.calibration == "proved" and self.configuration in ("sequential", 2)
 
     def budget(self, epsilon: Any, delta: Any) -> PrivacyBudget:
         return PureBudget(epsilon) if self.pure else PrivacyBudget(epsilon, delta)
@@ -138,17 +140,23 @@ class Choice:
             return SimpleRun(budget, gaussian=GAUSSIAN.get(self.calibration), reserve=reserve, **noise)
         return PrivateRun(budget, reserve=reserve, **noise)
 
-    def configured(self, run: PrivateRun, corpus: PrivateCorpus, settings: Settings) -> Fit:
+    def configured(self, run: PrivateRun, corpus: Corpus, settings: Settings) -> Fit:
         """The configuration, ready to fit."""
         common = settings.n_topics, settings.alpha0, settings.random_state, settings.progress
         if isinstance(run, SimpleRun):
+            assert isinstance(corpus, PrivateCorpus)  # `any_engine` is False
             if self.pure:
                 return PureEpsilon(run, corpus, *common)
             return Published(run, corpus, int(self.configuration), *common)
-        kinds: dict[int | str, type[Sequential]] = {1: FirstConfiguration, 2: SecondConfiguration}
+        kinds: dict[int | str, type[Sequential]] = {
+            1: FirstConfiguration,
+            2: SecondConfiguration,
+            3: ThirdConfiguration,
+            4: FourthConfiguration,
+        }
         return kinds.get(self.configuration, Sequential)(
             run=run,
-            split=settings.split or SPLITS.get(self.configuration, BudgetSplit()),
+            split=settings.split or ALL_SPLITS.get(self.configuration, BudgetSplit()),
             corpus=corpus,
             n_topics=settings.n_topics,
             alpha0=settings.alpha0,

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from private_topics.configurations.private_corpus import clip_threshold
 from private_topics.configurations.sequential import (
     MOST_TOPICS,
     MOST_WORDS,
@@ -27,9 +26,11 @@ from private_topics.configurations.sequential import (
     Sequential,
 )
 from private_topics.corpus.counts import take_rows
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, PrivacyWarning
 from private_topics.moments.layout import WordBlock, ranks_of, select_words
-from private_topics.moments.quantised import SAFETY, FrameNorms, QuantisedFrameSums, finest_step, truncated
+from private_topics.moments.norm_histogram import BINS, add_norms, clip_threshold
+from private_topics.moments.quantised import finest_step, truncated
 from private_topics.moments.triple_norms import (
     MOST_DOCUMENTS,
     PROJECTION_ERROR,
@@ -37,6 +38,7 @@ from private_topics.moments.triple_norms import (
     triple_norms,
     triple_weights,
 )
+from private_topics.moments.unit_sums import ClippedFrameMoments, FrameNormHistograms, clip_factors
 from private_topics.privacy.budget import BudgetSplit
 from private_topics.privacy.lattice import quantise_nearest, step_for, widened
 from private_topics.privacy.mechanisms import Query, Released
@@ -74,11 +76,14 @@ class ReleasedWhitening(Sequential):
             return PrivateModel(unigram[None, :], np.array([self.alpha0]), whole.supported)
         self.progress("third moment")
         frame = leading(whole, k)
-        inside = self.third_moment(words, frame)
-        topics, alpha = whitened_topics(frame, inside, unigram[words], self.alpha0, self.random_state)
+        topics, alpha = self.topics(words, unigram[words], frame)
         every = np.tile(unigram, (k, 1))  # words outside the spectral stage keep their unigram share
         every[:, words] = topics * unigram[words].sum()
         return PrivateModel(every / every.sum(axis=1, keepdims=True), alpha, whole.supported)
+
+    def topics(self, words: np.ndarray, first: np.ndarray, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        """Topics on the spectral words, whose shares are `first`, and their weights."""
+        return whitened_topics(frame, self.third_moment(words, frame), first, self.alpha0, self.random_state)
 
     def third_moment(self, words: np.ndarray, frame: Frame) -> np.ndarray:
         """`E3(W, W, W)` from released values."""
@@ -103,10 +108,11 @@ class FirstConfiguration(ReleasedWhitening):
 
     def release_third(self, words: np.ndarray, basis: np.ndarray) -> tuple[Released, Released]:
         """`Σ s·phi3(U, U, U)` and `Σ s`. docs/proofs/configuration_1.md, docs/proofs/clip_sums.md"""
-        norms = (
-            (triple_norms(block.indptr, block.counts, lengths), share) for block, lengths, share in self.chunks(words)
-        )
-        clip = clip_threshold(self.release_histogram("third norms", norms).value, THIRD_QUANTILE)
+        norms_query = self.histogram_query("third norms")
+        counts = np.zeros(BINS + 2, np.int64)
+        for block, lengths, share in self.chunks(words):
+            add_norms(triple_norms(block.indptr, block.counts, lengths), share, norms_query.step, counts)
+        clip = clip_threshold(self.release_histogram(norms_query, counts).value, THIRD_QUANTILE)
         n_units, rank = self.corpus.n_units, basis.shape[1]
         grid = finest_step(2.0 * n_units * clip)
         total = np.zeros((rank, rank, rank), np.int64)
@@ -127,6 +133,7 @@ class FirstConfiguration(ReleasedWhitening):
 
     def chunks(self, words: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
         """Blocks of at most `MOST_DOCUMENTS` documents on the spectral words, with the full document lengths."""
+        assert isinstance(self.corpus, PrivateCorpus)  # the rounding of a block depends on its documents
         rank = ranks_of(words, self.corpus.n_words)
         count = 0
         for part in self.corpus:
@@ -149,26 +156,24 @@ class SecondConfiguration(ReleasedWhitening):
 
     def release_whitened(self, words: np.ndarray, frame: Frame) -> tuple[Released, Released]:
         """`Σ s·phi3(W, W, W)` and `Σ s`. docs/proofs/tensor.md, docs/proofs/clip_sums.md"""
-        bounds = ((norms.third_bound(), share) for norms, share in self.frame_norms(words, frame))
-        clip = clip_threshold(self.release_histogram("frame third norms", bounds).value, FRAME_QUANTILE)
-        sums = QuantisedFrameSums(frame.matrix, self.corpus.n_units, clip, clip)
-        factors_query = self.factors_query("third clip factors", 1)
-        factors = np.zeros(1, np.int64)
-        for block, lengths, share in self.restricted(words):
-            _, factor = sums.add(block, FrameNorms.of(block, lengths, frame.matrix), share)
-            factors += truncated(share * factor, factors_query.step).sum()
-        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
-            total = sums.third()
+        total, clip, factors_query, factors = self.whitened_sum(words, frame)
         released = self.release_assembled(
             "frame third moment", "symmetric_tensor", "tensor", total, clip, self.split.tensor
         )
         return released, self.run.release(factors_query, factors, self.small_share)
 
-
-def clip_factors(norms: np.ndarray, clip: float) -> np.ndarray:
-    """`min(1, C/norm)`, zero where the norm is."""
-    used = norms > 0
-    return np.where(used, np.minimum(1.0, clip * SAFETY / np.where(used, norms, 1.0)), 0.0)
+    def whitened_sum(self, words: np.ndarray, frame: Frame) -> tuple[np.ndarray, float, Query, np.ndarray]:
+        """`Σ s·phi3(W, W, W)` without noise, its released clip, and `Σ s` without noise with its query."""
+        norms_query = self.histogram_query("frame third norms")
+        (counts,) = self.corpus.total(FrameNormHistograms(words, frame.matrix, norms_query.step))
+        clip = clip_threshold(self.release_histogram(norms_query, counts[1]).value, FRAME_QUANTILE)
+        factors_query = self.factors_query("third clip factors", 1)
+        clipped = ClippedFrameMoments(words, frame.matrix, self.corpus.n_units, clip, clip, factors_query.step)
+        totals = self.corpus.total(clipped)
+        factors = totals[-1][1:]
+        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
+            total = clipped.sums(totals).third()
+        return total, clip, factors_query, factors
 
 
 def contraction(basis: np.ndarray) -> tuple[np.ndarray, float]:
@@ -189,11 +194,16 @@ def leading(frame: Frame, rank: int) -> Frame:
 def whitened_topics(
     frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: float, random_state: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Topics and weights from `E3(W, W, W)`; `W'M2W` is diagonal, and one where no eigenvalue was floored."""
+    """Topics and weights from `E3(W, W, W)`."""
+    pairs = decompose(whitened_tensor(frame, third, first, alpha0), random_state=random_state)
+    return simplex_rows(frame.whitening.unwhiten(pairs.vectors).T), topic_weights(pairs.values, alpha0)
+
+
+def whitened_tensor(frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: float) -> np.ndarray:
+    """`M3(W, W, W)` from `E3(W, W, W)`; `W'M2W` is diagonal, and one where no eigenvalue was floored."""
     inside = frame.matrix.T @ first
     second = np.diag(frame.eigenvalues / frame.whitening.values) + alpha0 / (alpha0 + 1.0) * np.outer(inside, inside)
-    pairs = decompose(lda_third_moment(third, second, inside, alpha0), random_state=random_state)
-    return simplex_rows(frame.whitening.unwhiten(pairs.vectors).T), topic_weights(pairs.values, alpha0)
+    return lda_third_moment(third, second, inside, alpha0)
 
 
 def unsupported_warning(carried: int, wanted: int) -> str:

@@ -29,9 +29,9 @@ from private_topics.configurations.bounds import (
     unwhitening_factor,
 )
 from private_topics.configurations.noise_scales import analytic_sigma, classical_sigma
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.procedure_one import PublishedRelease
 from private_topics.configurations.sequential import PrivateModel, Progress
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError
 from private_topics.moments.features import DocumentWeights
 from private_topics.moments.layout import select_words

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from private_topics.configurations.paper_proved import leading, unsupported_warning, whitened_topics
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.sequential import PrivateModel, Progress
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, PrivacyWarning
 from private_topics.moments.features import DocumentWeights
 from private_topics.moments.layout import select_words

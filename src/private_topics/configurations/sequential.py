@@ -9,26 +9,25 @@ functions below return is made of `Released` values and public settings only.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from private_topics.configurations.private_corpus import PrivateCorpus, clip_threshold, log_norm_histogram
+from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, PrivacyWarning
-from private_topics.moments.fold_in import fold_in
-from private_topics.moments.layout import WordBlock, ranks_of, select_words
-from private_topics.moments.norms import count_norms, pair_norms, statistic_norms
-from private_topics.moments.quantised import (
-    ASSEMBLY_ERROR,
-    SAFETY,
-    FrameNorms,
-    QuantisedFrameSums,
-    add_statistic,
-    truncated,
+from private_topics.moments.norm_histogram import clip_threshold
+from private_topics.moments.quantised import ASSEMBLY_ERROR
+from private_topics.moments.second_order import mirror_upper
+from private_topics.moments.unit_sums import (
+    ClippedFrameMoments,
+    ClippedPairs,
+    FrameNormHistograms,
+    NormedCounts,
+    PairNormHistogram,
+    TopicStatistic,
 )
-from private_topics.moments.second_order import add_first_moment, add_second_moment, mirror_upper
 from private_topics.privacy.budget import BudgetSplit
 from private_topics.privacy.lattice import quantise_nearest, step_for, widened
 from private_topics.privacy.mechanisms import Kind, PrivateRun, Query, Released
@@ -75,7 +74,7 @@ class Sequential:
 
     run: PrivateRun
     split: BudgetSplit
-    corpus: PrivateCorpus
+    corpus: Corpus
     n_topics: int
     alpha0: float
     refine_steps: int
@@ -108,28 +107,15 @@ class Sequential:
     def release_unigram(self, share: float, name: str = "unigram") -> Released:
         """`Σ c/||c||` over all words: non-negative, norm one. docs/proofs/unigram.md"""
         query = self.query(name, "vector", np.sqrt(2.0), "unigram", share, 1.0)
-        total = np.zeros(self.corpus.n_words, np.int64)
-        for part in self.corpus:
-            norms = count_norms(part.block.indptr, part.block.data, part.lengths)
-            weights = np.where(norms > 0, part.share * SAFETY / np.where(norms > 0, norms, 1.0), 0.0)
-            add_first_moment(part.block, truncated(weights, query.step), total)
+        (total,) = self.corpus.total(NormedCounts(self.corpus.n_words, query.step))
         return self.run.release(query, total, share, consume=True)
 
     def release_second(self, words: np.ndarray, clip: float) -> tuple[Released, Released]:
         """`Σ s·phi2` on the spectral words and `Σ s`. docs/proofs/second_moment.md, docs/proofs/clip_sums.md"""
         share = self.split.second
         query = self.query("second moment", "symmetric_matrix", np.sqrt(2.0) * clip, "second_moment", share, clip)
-        total = np.zeros((len(words), len(words)), np.int64)
         factors_query = self.factors_query("second clip factors", 1)
-        factors = np.zeros(1, np.int64)
-        for block, lengths, part_share in self.restricted(words):
-            norms = pair_norms(block.indptr, block.counts, lengths)
-            used = norms > 0
-            factor = np.where(used, np.minimum(1.0, clip * SAFETY / np.where(used, norms, 1.0)), 0.0)
-            length = np.maximum(lengths, 3).astype(np.float64)
-            weights = part_share * factor / (length * (length - 1.0))
-            add_second_moment(block, truncated(weights, query.step), total)
-            factors += truncated(part_share * factor, factors_query.step).sum()
+        total, factors = self.corpus.total(ClippedPairs(words, clip, query.step, factors_query.step))
         mirror_upper(total)
         moment = self.run.release(query, total, share, consume=True)
         return moment, self.run.release(factors_query, factors, self.small_share)
@@ -138,20 +124,22 @@ class Sequential:
         """Sums of `count` clip factors, each in [0, 1] per unit. docs/proofs/clip_sums.md"""
         return self.query(name, "vector", np.sqrt(count), "clip_sums", self.small_share, 1.0)
 
-    def release_histogram(self, name: str, norms: Iterable[tuple[np.ndarray, np.ndarray]]) -> Released:
-        """Units by the logarithm of a norm, from pairs (norms, shares). docs/proofs/histogram.md"""
-        query = self.query(name, "histogram", np.sqrt(2.0), "histogram", self.small_share, 1.0)
-        return self.run.release(query, log_norm_histogram(norms, query.step), self.small_share)
+    def histogram_query(self, name: str) -> Query:
+        """Units by the logarithm of a norm. docs/proofs/histogram.md"""
+        return self.query(name, "histogram", np.sqrt(2.0), "histogram", self.small_share, 1.0)
+
+    def release_histogram(self, query: Query, counts: np.ndarray) -> Released:
+        return self.run.release(query, counts, self.small_share)
 
     def release_inside_frame(self, words: np.ndarray, frame: Frame) -> tuple[Released, Released, Released]:
         """Both moments inside the frame and their clip factors. docs/proofs/frame_second.md, docs/proofs/tensor.md"""
         second_clip, third_clip = self.frame_clips(words, frame)
-        sums = QuantisedFrameSums(frame.matrix, self.corpus.n_units, second_clip, third_clip)
         factors_query = self.factors_query("frame clip factors", 2)
-        factors = np.zeros(2, np.int64)
-        for block, lengths, share in self.restricted(words):
-            second, third = sums.add(block, FrameNorms.of(block, lengths, frame.matrix), share)
-            factors += [truncated(share * factor, factors_query.step).sum() for factor in (second, third)]
+        clipped = ClippedFrameMoments(
+            words, frame.matrix, self.corpus.n_units, second_clip, third_clip, factors_query.step
+        )
+        totals = self.corpus.total(clipped)
+        sums, factors = clipped.sums(totals), totals[-1]
         with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
             second_sum, third_sum = sums.second(), sums.third()
         released_second = self.release_assembled(
@@ -177,25 +165,16 @@ class Sequential:
         query = self.query(name, "array", np.sqrt(2.0), "refinement", share, 1.0)
         word_topics = np.ascontiguousarray(topics.T)
         prior = np.full(len(topics), self.alpha0 / len(topics))
-        total = np.zeros(word_topics.shape, np.int64)
-        for part in self.corpus:
-            block = select_words(part.block, None, self.corpus.n_words)
-            _, pull = fold_in(block.indptr, block.words, block.counts, word_topics, prior)
-            norms, totals = statistic_norms(block.indptr, block.words, block.counts, word_topics, pull)
-            used = (norms > 0) & (part.lengths >= 3)
-            weights = np.where(used, part.share * SAFETY / np.where(used, norms, 1.0), 0.0)
-            add_statistic(block, word_topics, pull, totals, weights, query.step, total)
+        (total,) = self.corpus.total(TopicStatistic(word_topics, prior, query.step))
         return self.run.release(query, total, share, consume=True)
 
     # -- what is made of them -------------------------------------------------------------------------------------
 
     def frame(self, words: np.ndarray, unigram: np.ndarray) -> Frame:
         """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
-        norms = (
-            (pair_norms(block.indptr, block.counts, lengths), share)
-            for block, lengths, share in self.restricted(words)
-        )
-        clip = clip_threshold(self.release_histogram("second norms", norms).value, SECOND_QUANTILE)
+        query = self.histogram_query("second norms")
+        (counts,) = self.corpus.total(PairNormHistogram(words, query.step))
+        clip = clip_threshold(self.release_histogram(query, counts).value, SECOND_QUANTILE)
         moment, factors = self.release_second(words, clip)
         scale = _positive(factors, 0)
         return frame_of(
@@ -207,16 +186,11 @@ class Sequential:
         )
 
     def frame_clips(self, words: np.ndarray, frame: Frame) -> tuple[float, float]:
-        bounds = [
-            (norms.second_bound(), norms.third_bound(), share) for norms, share in self.frame_norms(words, frame)
-        ]
-        second = self.release_histogram("frame second norms", ((bound, share) for bound, _, share in bounds))
-        third = self.release_histogram("frame third norms", ((bound, share) for _, bound, share in bounds))
-        return clip_threshold(second.value, FRAME_QUANTILE), clip_threshold(third.value, FRAME_QUANTILE)
-
-    def frame_norms(self, words: np.ndarray, frame: Frame) -> Iterator[tuple[FrameNorms, np.ndarray]]:
-        for block, lengths, share in self.restricted(words):
-            yield FrameNorms.of(block, lengths, frame.matrix), share
+        queries = [self.histogram_query(f"frame {order} norms") for order in ("second", "third")]
+        (counts,) = self.corpus.total(FrameNormHistograms(words, frame.matrix, queries[0].step))
+        released = [self.release_histogram(query, row) for query, row in zip(queries, counts, strict=True)]
+        second, third = (clip_threshold(histogram.value, FRAME_QUANTILE) for histogram in released)
+        return second, third
 
     def spectral_topics(
         self, words: np.ndarray, unigram: np.ndarray, frame: Frame, k: int
@@ -280,12 +254,6 @@ class Sequential:
         draft = Query(name, kind, float(sensitivity), 1.0, proof)
         step = step_for(self.run.sigma(draft, share), self.corpus.n_units, self.corpus.n_units * clip)
         return replace(draft, step=step)
-
-    def restricted(self, words: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
-        """Blocks on the spectral words, with the full document lengths."""
-        rank = ranks_of(words, self.corpus.n_words)
-        for part in self.corpus:
-            yield select_words(part.block, rank, len(words)), part.lengths, part.share
 
 
 def spectral_words(mu_total: float, n_units: int) -> int:

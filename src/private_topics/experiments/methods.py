@@ -12,9 +12,9 @@ import numpy as np
 
 from private_topics.configurations.bounds import MomentWeights
 from private_topics.configurations.noise_scales import classical_sigma
-from private_topics.configurations.private_corpus import PrivateCorpus
 from private_topics.configurations.published import Published
 from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import PrivacyError, PrivacyWarning
 from private_topics.estimators import SpectralLDA
 from private_topics.privacy.budget import PrivacyBudget

@@ -2,7 +2,7 @@
 
 Mean-field inference of one document (Blei, Ng & Jordan 2003): `gamma = alpha + Σ_w c_w r_w`, where
 `r_wi ∝ topics[w, i] · exp(digamma(gamma_i))`, for a fixed number of rounds. A document's result is a function of its
-own counts and the model alone: no stopping rule over a batch, no warm start.
+own counts and the model alone: no stopping rule over a batch, no warm start, and one order of adding (`lanes`).
 
 The statistic is summed word by word (one thread owns a word and visits its documents in order), so it needs no copy
 per thread and does not depend on the number of threads.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from private_topics.moments.lanes import fused, lane_sums
 from private_topics.moments.layout import WordBlock, interleaved
 
 ROUNDS = 10
@@ -80,7 +81,7 @@ def _exp_of_minus(r):  # type: ignore[no-untyped-def]
     return p * p
 
 
-@njit(cache=True, parallel=True, fastmath=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _fold_in(indptr, words, counts, word_topics, prior, rounds, gamma, pull):  # type: ignore[no-untyped-def]
     k = len(prior)
     for n in prange(len(indptr) - 1):
@@ -96,14 +97,11 @@ def _fold_in(indptr, words, counts, word_topics, prior, rounds, gamma, pull):  #
                 g[a] = 0.0
             for p in range(indptr[n], indptr[n + 1]):
                 topic = word_topics[words[p]]
-                total = TINY
+                scaled = counts[p] / (lane_sums(e, topic)[0] + TINY)
                 for a in range(k):
-                    total += e[a] * topic[a]
-                scaled = counts[p] / total
-                for a in range(k):
-                    g[a] += scaled * topic[a]
+                    g[a] = fused(scaled, topic[a], g[a])
             for a in range(k):
-                g[a] = prior[a] + e[a] * g[a]
+                g[a] = fused(e[a], g[a], prior[a])
                 e[a] = exp_digamma(g[a])
 
 

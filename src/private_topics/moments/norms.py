@@ -1,15 +1,19 @@
 """How large one document's contribution is: the norms that clipping needs, each a function of that document alone.
 
-Every loop below runs over one document in the order of its words, outside BLAS, so the result does not change with
-the batch, the number of threads or the other documents.
+Every loop below runs over one document in the order of its words, outside BLAS and in operations that IEEE 754 rounds
+in one way only, so the result does not change with the batch, the number of threads, the other documents or the
+machine.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit, prange
 
 from private_topics.moments.features import SHORTEST
+from private_topics.moments.lanes import lane_sums
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -63,24 +67,34 @@ def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: igno
     return out
 
 
-@njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
+@njit(cache=True, parallel=True, nogil=True)
 def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
     """Frobenius norm of each document's statistic `c_w r_wi` (words × topics), and `Σ_i pull·topic` of each entry."""
-    k = word_topics.shape[1]
     norms = np.zeros(len(indptr) - 1)
     totals = np.empty(len(words))
     for n in prange(len(indptr) - 1):
         norm = 0.0
         for p in range(indptr[n], indptr[n + 1]):
-            topic = word_topics[words[p]]
-            total, squares = 0.0, 0.0
-            for a in range(k):
-                share = pull[n, a] * topic[a]
-                total += share
-                squares += share * share
+            total, squares = lane_sums(pull[n], word_topics[words[p]])
             totals[p] = total
             if total > 0.0:
                 ratio = counts[p] / total
                 norm += ratio * ratio * squares
         norms[n] = np.sqrt(norm)
     return norms, totals
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def cube_roots(values):  # type: ignore[no-untyped-def]
+    """Cube roots of non-negative numbers to an ulp or two, by Newton's steps: the library's differ by machine."""
+    out = np.zeros(len(values))
+    for n in prange(len(values)):
+        if values[n] > 0.0:
+            fraction, exponent = math.frexp(values[n])
+            third = (exponent + 3072) // 3 - 1024
+            x = math.ldexp(fraction, exponent - 3 * third)  # in [1/2, 4)
+            y = 0.65 + 0.25 * x
+            for _ in range(6):
+                y = (2.0 * y + x / (y * y)) / 3.0
+            out[n] = math.ldexp(y, third)
+    return out

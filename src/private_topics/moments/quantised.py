@@ -18,7 +18,7 @@ from private_topics.moments.layout import (
     interleaved,
     times_matrix,
 )
-from private_topics.moments.norms import frame_norms
+from private_topics.moments.norms import cube_roots, frame_norms
 from private_topics.moments.third_order import three_placements, unpack_cube
 
 SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
@@ -65,12 +65,13 @@ class FrameNorms:
 
     def second_bound(self) -> np.ndarray:
         """`||W'phi2 W|| <= sqrt(||y||⁴ + r2²) / (l(l-1))`."""
-        result: np.ndarray = np.hypot(self.length**2, self.second) / self.pairs
+        square = self.length * self.length
+        result: np.ndarray = np.sqrt(square * square + self.second * self.second) / self.pairs
         return result
 
     def third_bound(self) -> np.ndarray:
         """`||phi3(W,W,W)|| <= (||y||³ + 3||y|| r2 + 2 r3) / (l(l-1)(l-2))`."""
-        total = self.length**3 + 3.0 * self.length * self.second + 2.0 * self.third
+        total = self.length * self.length * self.length + 3.0 * self.length * self.second + 2.0 * self.third
         result: np.ndarray = total / self.triples
         return result
 
@@ -83,6 +84,7 @@ class QuantisedFrameSums:
     n_units: int
     second_clip: float
     third_clip: float
+    totals: tuple[np.ndarray, ...] | None = None  # to go on from: square, cube, cross, mass
     row_step: float = field(init=False)
     mass_step: float = field(init=False)
     square_step: float = field(init=False)
@@ -96,10 +98,10 @@ class QuantisedFrameSums:
         room = 62 - int(self.n_units).bit_length()  # the totals of squares and cubes fit in int64
         self.square_step = _root_step(math.sqrt(self.second_clip), min(SQUARE_BITS, room // 2))
         self.cube_step = _root_step(float(np.cbrt(self.third_clip)), min(CUBE_BITS, room // 3))
-        self.square = np.zeros((rank, rank), np.int64)
-        self.cube = np.zeros((rank, rank * (rank + 1) // 2), np.int64)
-        self.cross = np.zeros((n_words, rank), np.int64)
-        self.mass = np.zeros((2, n_words), np.int64)
+        if self.totals is None:
+            shapes = (rank, rank), (rank, rank * (rank + 1) // 2), (n_words, rank), (2, n_words)
+            self.totals = tuple(np.zeros(shape, np.int64) for shape in shapes)
+        self.square, self.cube, self.cross, self.mass = self.totals
 
     def factors(self, norms: FrameNorms) -> tuple[np.ndarray, np.ndarray]:
         """Clip factors in [0, 1] of both features; zero for a document that contributes nothing."""
@@ -124,7 +126,7 @@ class QuantisedFrameSums:
             )
         self._add_powers(
             norms.projected * np.sqrt(second_weight * SAFETY)[:, None],
-            norms.projected * np.cbrt(third_weight * SAFETY)[:, None],
+            norms.projected * cube_roots(third_weight * SAFETY)[:, None],
         )
         return second, third
 
@@ -179,7 +181,7 @@ def add_statistic(
     )
 
 
-@njit(cache=True, parallel=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # order free; inf, NaN kept
+@njit(cache=True, parallel=True, nogil=True)
 def _add_statistic(  # type: ignore[no-untyped-def]
     order, word_start, by_word, document_of, counts, word_topics, pull, totals, weights, out
 ):

@@ -1,4 +1,4 @@
-"""The corpus as a private fit sees it: blocks, lengths, and each document's share of its privacy unit.
+"""The corpus on this machine: blocks, lengths, and each document's share of its privacy unit.
 
 Without groups a document is a unit and its share is one. With groups a unit is a user; the user's feature is the mean
 of the features of the user's documents, so each of `m` documents has share 1/m.
@@ -6,28 +6,17 @@ of the features of the user's documents, so each of `m` documents has share 1/m.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from private_topics.corpus.blocks import CountBlocks
 from private_topics.corpus.counts import document_lengths
 from private_topics.errors import InputError
-
-BINS = 64
-SMALLEST_LOG, LARGEST_LOG = -14.0, 14.0  # natural logarithm of a norm: 8e-7 to 1.2e6
-
-
-@dataclass(frozen=True)
-class Part:
-    """One block with what every pass needs of it."""
-
-    block: sp.csr_array
-    lengths: np.ndarray
-    share: np.ndarray
+from private_topics.moments.parts import Part
+from private_topics.moments.unit_sums import Totals, UnitSum
 
 
 @dataclass(frozen=True)
@@ -57,6 +46,20 @@ class PrivateCorpus:
     def n_words(self) -> int:
         return self.blocks.n_words
 
+    @property
+    def grouped(self) -> bool:
+        return self.unit is not None
+
+    def total(self, unit_sum: UnitSum) -> Totals:
+        """One pass over the corpus, block by block."""
+        totals = unit_sum.zeros()
+        for part in self:
+            unit_sum.add(part, totals)
+        return totals
+
+    def close(self) -> None:
+        """Nothing to let go of: the blocks are the caller's."""
+
     def __iter__(self) -> Iterator[Part]:
         start = 0
         for block in self.blocks:
@@ -77,23 +80,3 @@ def _labels(groups: Any) -> np.ndarray:
     if labels.dtype.kind not in "biufUSM" or (labels.dtype.kind in "fM" and np.isnan(labels).any()):
         raise InputError("The 'groups' parameter of fit must hold strings or numbers, none missing.")
     return labels
-
-
-def log_norm_histogram(norms: Iterable[tuple[np.ndarray, np.ndarray]], step: float) -> np.ndarray:
-    """Units (in whole steps) by bin of log norm; outer bins take the rest, zero norms count nowhere."""
-    counts = np.zeros(BINS + 2, np.int64)
-    for norm, share in norms:
-        positive = norm > 0
-        position = (np.log(norm[positive]) - SMALLEST_LOG) / (LARGEST_LOG - SMALLEST_LOG) * BINS
-        index = np.clip(np.floor(position) + 1, 0, BINS + 1).astype(np.int64)
-        np.add.at(counts, index, np.floor(share[positive] / step).astype(np.int64))
-    return counts
-
-
-def clip_threshold(histogram: np.ndarray, quantile: float) -> float:
-    """The upper edge of the bin where a noisy histogram reaches `quantile` of its total."""
-    running = np.cumsum(histogram)
-    rising = (np.maximum.accumulate(running) + np.minimum.accumulate(running[::-1])[::-1]) / 2.0
-    reached = int(np.searchsorted(rising, quantile * max(rising[-1], 0.0)))
-    edge = SMALLEST_LOG + np.clip(reached, 1, BINS) * (LARGEST_LOG - SMALLEST_LOG) / BINS
-    return float(np.exp(edge))

@@ -1,0 +1,22 @@
+"""The engines by name. One that needs an extra is imported only where it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from private_topics.corpus.block_source import CountBlocks
+from private_topics.engines.protocol import Corpus
+
+ENGINES = {
+    "local": ("private_topics.engines.local", "PrivateCorpus"),
+    "spark": ("private_topics.engines.spark", "SparkCorpus"),
+    "gpu": ("private_topics.engines.gpu", "GpuCorpus"),
+}
+
+
+def open_corpus(engine: str, blocks: CountBlocks, groups: Any = None) -> Corpus:
+    """The corpus where `engine` can add over it; the caller closes it."""
+    module, name = ENGINES[engine]
+    corpus: Corpus = getattr(import_module(module), name).of(blocks, groups)
+    return corpus
