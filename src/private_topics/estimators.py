@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 import os
+from contextlib import closing
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from private_topics._version import __version__
-from private_topics.configurations.unnoised import TopicModel, fit_unnoised
+from private_topics.configurations.unnoised import LocalPasses, Passes, TopicModel, fit_unnoised
 from private_topics.corpus.blocks import CountBlocks, as_blocks
-from private_topics.corpus.counted_texts import CountedTexts
 from private_topics.corpus.counts import validate_counts
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.errors import InputError, ModelFileError
@@ -25,6 +26,7 @@ from private_topics.progress import stage_printer
 from private_topics.threads import limited_threads
 
 TRANSFORM_ROUNDS = 50
+PASSES = ("local", "gpu")
 
 
 class TopicEstimator(TransformerMixin, BaseEstimator):
@@ -121,6 +123,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         if set(arrays) != set(cls._saved_arrays()):
             raise ModelFileError(f"{path} does not hold the arrays of a {cls.__name__}.")
         model = cls(**parameters)
+        _check_loaded(model, path)
         _check_arrays(arrays, path)
         for name, array in arrays.items():
             setattr(model, name, array)
@@ -167,8 +170,9 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
                 delattr(self, name)
         if columns is not None and all(isinstance(name, str) for name in columns):
             self.feature_names_in_ = np.asarray(columns, dtype=object)
-        if isinstance(X, CountedTexts):
-            self.tokeniser_ = X.tokeniser
+        tokeniser = getattr(X, "tokeniser", None)
+        if isinstance(tokeniser, Tokeniser):
+            self.tokeniser_ = tokeniser
 
     def _check_counts(self, X: Any, caller: str) -> Any:
         columns = getattr(X, "columns", None)
@@ -199,6 +203,7 @@ class SpectralLDA(TopicEstimator):
     n_components : number of topics.
     alpha0 : sum of the Dirichlet prior over topics; small means few topics per document.
     refine_steps : passes of online variational Bayes from the spectral start; 0 returns the spectral topics.
+    engine : "local", or "gpu" (extra `gpu`), whose refinement takes larger batches: topics as good, not the same.
     n_jobs : threads; None means all cores. The result does not depend on it.
     random_state : seed of the tensor method's random restarts.
     verbose : print each stage to standard error.
@@ -215,6 +220,7 @@ class SpectralLDA(TopicEstimator):
         *,
         alpha0: float = 1.0,
         refine_steps: int = 1,
+        engine: str = "local",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -222,6 +228,7 @@ class SpectralLDA(TopicEstimator):
         self.n_components = n_components
         self.alpha0 = alpha0
         self.refine_steps = refine_steps
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -229,10 +236,14 @@ class SpectralLDA(TopicEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
         check_parameters(self)
+        if self.engine not in PASSES:
+            raise InputError(
+                f"The 'engine' parameter of SpectralLDA must be one of {PASSES}. Got {self.engine!r} instead."
+            )
         blocks = self._corpus(X)
-        with limited_threads(self.n_jobs):
+        with limited_threads(self.n_jobs), closing(_passes(self.engine, blocks)) as passes:
             model: TopicModel = fit_unnoised(
-                blocks,
+                passes,
                 int(self.n_components),
                 float(self.alpha0),
                 int(self.refine_steps),
@@ -244,14 +255,26 @@ class SpectralLDA(TopicEstimator):
         return self
 
 
+def _passes(engine: str, blocks: CountBlocks) -> Passes:
+    if engine == "local":
+        return LocalPasses(blocks)
+    from private_topics.configurations.unnoised_gpu import GpuPasses  # needs an extra
+
+    return GpuPasses.of(blocks)
+
+
 MODEL_CLASSES: dict[str, type[TopicEstimator]] = {"SpectralLDA": SpectralLDA}
 """What `load` may make of a file: class names as `save` writes them."""
+OTHER_ESTIMATORS = ("private_topics.private_estimator", "private_topics.variational_estimator")
+"""Modules that add their classes to `MODEL_CLASSES` when they are imported."""
 
 
 def load(path: str | os.PathLike[str]) -> TopicEstimator:
     """Read a model written by `save`, whichever estimator wrote it."""
     header, arrays = read_model(path)
     name = header.get("class")
+    for module in OTHER_ESTIMATORS:
+        import_module(module)
     if not isinstance(name, str) or name not in MODEL_CLASSES:
         raise ModelFileError(f"{path} holds a kind of model that this release does not know.")
     return MODEL_CLASSES[name]._from_parts(header, arrays, path)
@@ -283,6 +306,13 @@ def check_positive(value: Any, parameter: str, caller: str) -> None:
         raise InputError(
             f"The {parameter!r} parameter of {caller} must be a float in the range (0, inf). Got {value!r} instead."
         )
+
+
+def _check_loaded(model: TopicEstimator, path: Any) -> None:
+    try:
+        check_parameters(model)
+    except InputError:  # its text names the value, which is a stranger's
+        raise ModelFileError(f"{path} holds a parameter that {type(model).__name__} refuses.") from None
 
 
 def _check_arrays(arrays: dict[str, np.ndarray], path: Any) -> None:

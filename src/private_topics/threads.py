@@ -31,3 +31,10 @@ def limited_threads(n_jobs: int | None) -> Iterator[int]:
             yield threads
     finally:
         numba.set_num_threads(before)
+
+
+@contextmanager
+def one_order() -> Iterator[None]:
+    """Linear algebra on one thread: one order of rounding, whatever the machine's number of threads."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

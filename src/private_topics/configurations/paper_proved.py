@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from private_topics.configurations.sequential import (
     MOST_TOPICS,
@@ -47,6 +46,7 @@ from private_topics.spectral.frame import Frame
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import lda_third_moment, simplex_rows, topic_weights
 from private_topics.spectral.whitening import Whitening
+from private_topics.threads import one_order
 
 THIRD_QUANTILE, FRAME_QUANTILE = 0.5, 0.5
 MOST_CHUNKS = 2**18
@@ -118,7 +118,7 @@ class FirstConfiguration(ReleasedWhitening):
         total = np.zeros((rank, rank, rank), np.int64)
         factors_query = self.factors_query("third clip factors", 1)
         factors = np.zeros(1, np.int64)
-        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
+        with one_order():
             for block, lengths, share in self.chunks(words):
                 factor = clip_factors(triple_norms(block.indptr, block.counts, lengths), clip)
                 part = projected_third(block, share * factor * triple_weights(lengths), basis)
@@ -171,7 +171,7 @@ class SecondConfiguration(ReleasedWhitening):
         clipped = ClippedFrameMoments(words, frame.matrix, self.corpus.n_units, clip, clip, factors_query.step)
         totals = self.corpus.total(clipped)
         factors = totals[-1][1:]
-        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
+        with one_order():
             total = clipped.sums(totals).third()
         return total, clip, factors_query, factors
 

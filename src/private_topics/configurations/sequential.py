@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, PrivacyWarning
@@ -33,6 +32,7 @@ from private_topics.privacy.lattice import quantise_nearest, step_for, widened
 from private_topics.privacy.mechanisms import Kind, PrivateRun, Query, Released
 from private_topics.spectral.denoising import denoised_topics, unigram_posterior
 from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
+from private_topics.threads import one_order
 
 FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
 BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
@@ -140,7 +140,7 @@ class Sequential:
         )
         totals = self.corpus.total(clipped)
         sums, factors = clipped.sums(totals), totals[-1]
-        with threadpool_limits(limits=1):  # one order of rounding, whatever the number of threads
+        with one_order():
             second_sum, third_sum = sums.second(), sums.third()
         released_second = self.release_assembled(
             "frame second moment", "symmetric_matrix", "frame_second", second_sum, second_clip, self.split.frame
@@ -177,13 +177,9 @@ class Sequential:
         clip = clip_threshold(self.release_histogram(query, counts).value, SECOND_QUANTILE)
         moment, factors = self.release_second(words, clip)
         scale = _positive(factors, 0)
-        return frame_of(
-            moment.value / scale,
-            unigram[words],
-            self.alpha0,
-            rank=min(self.n_topics + OVERSAMPLE, len(words)),
-            noise=moment.sigma / scale,
-        )
+        rank = min(self.n_topics + OVERSAMPLE, len(words))
+        with one_order():
+            return frame_of(moment.value / scale, unigram[words], self.alpha0, rank=rank, noise=moment.sigma / scale)
 
     def frame_clips(self, words: np.ndarray, frame: Frame) -> tuple[float, float]:
         queries = [self.histogram_query(f"frame {order} norms") for order in ("second", "third")]
@@ -197,7 +193,8 @@ class Sequential:
     ) -> tuple[np.ndarray, np.ndarray]:
         second, third, factors = self.release_inside_frame(words, frame)
         scaled = second.value / _positive(factors, 0), third.value / _positive(factors, 1)
-        inside, alpha = topics_in_frame(frame, *scaled, unigram[words], self.alpha0, k, self.random_state)
+        with one_order():
+            inside, alpha = topics_in_frame(frame, *scaled, unigram[words], self.alpha0, k, self.random_state)
         topics = np.tile(unigram, (k, 1))  # words outside the spectral stage keep their unigram share
         topics[:, words] = inside * unigram[words].sum()
         return topics / topics.sum(axis=1, keepdims=True), alpha

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,53 +54,56 @@ class CorpusSize:
     tokens: int
 
 
+class Passes(Protocol):
+    """What a fit asks of the machine that holds the corpus."""
+
+    @property
+    def n_words(self) -> int: ...
+
+    def spectral_words(self, limit: int) -> np.ndarray: ...
+
+    def first_and_second(self, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
+        """The size of the corpus; mean `phi1` on all words and mean `phi2` on some, over the usable documents."""
+        ...
+
+    def inside(self, words: np.ndarray, frame: np.ndarray) -> FrameSums:
+        """Sums inside a frame, which is zero outside `words`."""
+        ...
+
+    def refined(
+        self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
+    ) -> np.ndarray:
+        """Online refinement of expected counts (words × topics)."""
+        ...
+
+    def close(self) -> None: ...
+
+
 def fit_unnoised(
-    blocks: CountBlocks,
+    passes: Passes,
     n_topics: int,
     alpha0: float,
     refine_steps: int,
     random_state: np.random.RandomState,
     progress: Progress,
 ) -> TopicModel:
-    words = spectral_words(blocks, SPECTRAL_WORDS)
+    words = passes.spectral_words(SPECTRAL_WORDS)
     progress("first and second moments")
-    size, first, second = _first_pass(blocks, words)
+    size, first, second = passes.first_and_second(words)
     _check_size(size, first, n_topics)
     progress("third moment")
-    model = _spectral_start(blocks, words, size, first, second, n_topics, alpha0, random_state)
+    frame = np.zeros((passes.n_words, n_topics))
+    frame[words] = whitening_of(lda_second_moment(second, first[words], alpha0), n_topics).frame
+    sums = passes.inside(words, frame)
+    model = _spectral_start(sums, frame, size, first, alpha0, random_state)
     if refine_steps == 0:
         return model
-    return _refine(blocks, model, size, alpha0, refine_steps, random_state, progress)
-
-
-def spectral_words(blocks: CountBlocks, limit: int) -> np.ndarray:
-    """The most frequent words (ascending index), judged on a sample spread over the corpus."""
-    if blocks.n_words <= limit:
-        return np.arange(blocks.n_words)
-    sample = blocks.sample(SAMPLE_DOCUMENTS)
-    frequency = np.zeros(blocks.n_words)
-    for start in range(0, sample.shape[0], FREQUENCY_DOCUMENTS):  # bincount widens what it is given
-        part = take_rows(sample, start, start + FREQUENCY_DOCUMENTS)
-        frequency += np.bincount(part.indices, weights=part.data, minlength=blocks.n_words)
-    return np.sort(np.argsort(-frequency, kind="stable")[:limit])
-
-
-def _first_pass(blocks: CountBlocks, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
-    rank = ranks_of(words, blocks.n_words)
-    first = np.zeros(blocks.n_words)
-    second = np.zeros((len(words), len(words)))
-    documents = usable = tokens = 0
-    for block in _tiles(blocks):
-        lengths = document_lengths(block)
-        weights = DocumentWeights.of_lengths(lengths)
-        add_first_moment(block, weights.first, first)
-        add_second_moment(select_words(block, rank, len(words)), weights.second, second)
-        documents += block.shape[0]
-        usable += int((lengths >= SHORTEST).sum())
-        tokens += int(lengths.sum())
-    mirror_upper(second)
-    scale = max(usable, 1)
-    return CorpusSize(documents, usable, tokens), first / scale, second / scale
+    seed = int(random_state.randint(2**31))
+    expected = start_counts(model.topics, model.unigram, float(size.tokens))
+    expected = passes.refined(expected, size, alpha0 / n_topics, refine_steps, seed, progress)
+    topics = np.ascontiguousarray(topics_of_counts(expected).T)
+    shares = expected.sum(axis=0) + 1.0
+    return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram)
 
 
 def _check_size(size: CorpusSize, first: np.ndarray, n_topics: int) -> None:
@@ -114,22 +118,13 @@ def _check_size(size: CorpusSize, first: np.ndarray, n_topics: int) -> None:
 
 
 def _spectral_start(
-    blocks: CountBlocks,
-    words: np.ndarray,
+    sums: FrameSums,
+    frame: np.ndarray,
     size: CorpusSize,
     first: np.ndarray,
-    second: np.ndarray,
-    n_topics: int,
     alpha0: float,
     random_state: np.random.RandomState,
 ) -> TopicModel:
-    whitening = whitening_of(lda_second_moment(second, first[words], alpha0), n_topics)
-    frame = np.zeros((blocks.n_words, n_topics))
-    frame[words] = whitening.frame
-    sums = FrameSums(blocks.n_words, n_topics)
-    for block in _tiles(blocks):
-        weights = DocumentWeights.of_lengths(document_lengths(block))
-        sums.add(select_words(block, None, blocks.n_words), frame, weights)
     inside = frame.T @ first
     tensor = lda_third_moment(sums.third(frame) / size.usable, sums.second(frame) / size.usable, inside, alpha0)
     pairs = decompose(tensor, random_state=random_state)
@@ -141,37 +136,74 @@ def _spectral_start(
     return TopicModel(topics, topic_weights(pairs.values, alpha0), first)
 
 
-def _refine(
-    blocks: CountBlocks,
-    model: TopicModel,
-    size: CorpusSize,
-    alpha0: float,
-    refine_steps: int,
-    random_state: np.random.RandomState,
-    progress: Progress,
-) -> TopicModel:
-    """Online refinement; each step ends with the average of the running statistic over its second half."""
-    n_topics = len(model.topics)
-    seed = int(random_state.randint(2**31))
-    expected = start_counts(model.topics, model.unigram, float(size.tokens))
-    batch_documents = batch_size(size.documents, blocks.n_words)
-    done = 0.0
-    for step in range(refine_steps):
-        progress(f"refinement {step + 1} of {refine_steps}")
-        half_way = done + 0.5 * size.documents / batch_documents
-        average, averaged = np.zeros_like(expected), 0.0
-        for batch in _batches(blocks, batch_documents):
-            part = batch.shape[0] / batch_documents
-            weight = 1.0 - (1.0 - step_size(int(done))) ** part
-            done += part
-            _update(expected, batch, alpha0 / n_topics, size.tokens, weight, seed + int(done * 1024))
-            if done > half_way:
-                average += part * expected
-                averaged += part
-        expected = average / averaged
-    topics = np.ascontiguousarray(topics_of_counts(expected).T)
-    shares = expected.sum(axis=0) + 1.0
-    return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram)
+@dataclass(frozen=True)
+class LocalPasses:
+    """The corpus on this machine, block by block."""
+
+    blocks: CountBlocks
+
+    @property
+    def n_words(self) -> int:
+        return self.blocks.n_words
+
+    def spectral_words(self, limit: int) -> np.ndarray:
+        """The most frequent words (ascending index), judged on a sample spread over the corpus."""
+        if self.n_words <= limit:
+            return np.arange(self.n_words)
+        sample = self.blocks.sample(SAMPLE_DOCUMENTS)
+        frequency = np.zeros(self.n_words)
+        for start in range(0, sample.shape[0], FREQUENCY_DOCUMENTS):  # bincount widens what it is given
+            part = take_rows(sample, start, start + FREQUENCY_DOCUMENTS)
+            frequency += np.bincount(part.indices, weights=part.data, minlength=self.n_words)
+        return np.sort(np.argsort(-frequency, kind="stable")[:limit])
+
+    def first_and_second(self, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
+        rank = ranks_of(words, self.n_words)
+        first = np.zeros(self.n_words)
+        second = np.zeros((len(words), len(words)))
+        documents = usable = tokens = 0
+        for block in _tiles(self.blocks):
+            lengths = document_lengths(block)
+            weights = DocumentWeights.of_lengths(lengths)
+            add_first_moment(block, weights.first, first)
+            add_second_moment(select_words(block, rank, len(words)), weights.second, second)
+            documents += block.shape[0]
+            usable += int((lengths >= SHORTEST).sum())
+            tokens += int(lengths.sum())
+        mirror_upper(second)
+        scale = max(usable, 1)
+        return CorpusSize(documents, usable, tokens), first / scale, second / scale
+
+    def inside(self, words: np.ndarray, frame: np.ndarray) -> FrameSums:
+        sums = FrameSums(self.n_words, frame.shape[1])
+        for block in _tiles(self.blocks):
+            weights = DocumentWeights.of_lengths(document_lengths(block))
+            sums.add(select_words(block, None, self.n_words), frame, weights)
+        return sums
+
+    def refined(
+        self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
+    ) -> np.ndarray:
+        """Online refinement; each step ends with the average of the running statistic over its second half."""
+        batch_documents = batch_size(size.documents, self.n_words)
+        done = 0.0
+        for step in range(steps):
+            progress(f"refinement {step + 1} of {steps}")
+            half_way = done + 0.5 * size.documents / batch_documents
+            average, averaged = np.zeros_like(expected), 0.0
+            for batch in _batches(self.blocks, batch_documents):
+                part = batch.shape[0] / batch_documents
+                weight = 1.0 - (1.0 - step_size(int(done))) ** part
+                done += part
+                _update(expected, batch, prior, size.tokens, weight, seed + int(done * 1024))
+                if done > half_way:
+                    average += part * expected
+                    averaged += part
+            expected = average / averaged
+        return expected
+
+    def close(self) -> None:
+        """Nothing to let go of: the blocks are the caller's."""
 
 
 def _update(expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: int, weight: float, seed: int) -> None:
