@@ -32,7 +32,7 @@ Unit = Sequence[Document]  # the documents of one user; one document where docum
 
 LARGEST_COUNT = 2**31 - 1
 EXACT_RELEASES = ("unigram", "second norms", "second moment", "second clip factors", "frame second norms",
-                  "frame third norms", "frame clip factors", "refinement")  # fmt: skip
+                  "frame third norms", "frame clip factors", "refinement", "refinement of some words")  # fmt: skip
 ASSEMBLED_RELEASES = ("frame second moment", "frame third moment")
 ALL_RELEASES = EXACT_RELEASES + ASSEMBLED_RELEASES
 
@@ -134,6 +134,8 @@ def entering_releases(corpus: PrivateCorpus, public: PublicInputs) -> dict[str, 
         fit.frame(public.words, np.full(public.n_words, 1.0 / public.n_words))
         fit.release_inside_frame(public.words, SimpleNamespace(matrix=public.frame))  # type: ignore[arg-type]
         fit.release_statistic(public.topics, "refinement", public.split.refine)
+        some = public.topics[:, public.words]
+        fit.release_statistic(some, "refinement of some words", public.split.refine, public.words)
     assert set(run.entering) == set(ALL_RELEASES)
     return run.entering
 

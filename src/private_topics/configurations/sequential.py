@@ -38,6 +38,10 @@ FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
 BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
+SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
+WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
+TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
+SMALLEST_NOISE = 1e-12
 MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
@@ -90,8 +94,8 @@ class Sequential:
         words = np.sort(np.argsort(-unigram, kind="stable")[: spectral_words(self.run.mu_total, self.corpus.n_units)])
         self.progress("second moment")
         frame = self.frame(words, unigram)
-        mass = max(float(noisy_unigram.value.sum()), noisy_unigram.sigma)
-        k = min(self.n_topics, frame.supported, self.carried(mass))
+        refined = self.refined_words(unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
+        k = min(self.n_topics, frame.supported, carried_topics(refined.noise) if self.refine_steps else self.n_topics)
         if k < self.n_topics:
             _warn_unsupported(max(k, 1), self.n_topics)
         if k <= 1:
@@ -99,7 +103,7 @@ class Sequential:
         self.progress("moments inside the frame")
         topics, alpha = self.spectral_topics(words, unigram, frame, k)
         if self.refine_steps:
-            topics, alpha = self.refined(topics, unigram, mass)
+            topics, alpha = self.refined(topics, noisy_unigram, refined)
         return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
 
     # -- releases -------------------------------------------------------------------------------------------------
@@ -160,12 +164,14 @@ class Sequential:
         query = Query(name, kind, sensitivity, step, proof)
         return self.run.release(query, quantise_nearest(total, step), share)
 
-    def release_statistic(self, topics: np.ndarray, name: str, share: float) -> Released:
-        """`Σ c_w r_wi / norm`: non-negative, norm one. docs/proofs/refinement.md"""
+    def release_statistic(
+        self, topics: np.ndarray, name: str, share: float, words: np.ndarray | None = None
+    ) -> Released:
+        """`Σ c_w r_wi / norm`, over some words or all: non-negative, norm one. docs/proofs/refinement.md"""
         query = self.query(name, "array", np.sqrt(2.0), "refinement", share, 1.0)
         word_topics = np.ascontiguousarray(topics.T)
         prior = np.full(len(topics), self.alpha0 / len(topics))
-        (total,) = self.corpus.total(TopicStatistic(word_topics, prior, query.step))
+        (total,) = self.corpus.total(TopicStatistic(words, word_topics, prior, query.step))
         return self.run.release(query, total, share, consume=True)
 
     # -- what is made of them -------------------------------------------------------------------------------------
@@ -195,24 +201,34 @@ class Sequential:
         scaled = second.value / _positive(factors, 0), third.value / _positive(factors, 1)
         with one_order():
             inside, alpha = topics_in_frame(frame, *scaled, unigram[words], self.alpha0, k, self.random_state)
-        topics = np.tile(unigram, (k, 1))  # words outside the spectral stage keep their unigram share
-        topics[:, words] = inside * unigram[words].sum()
-        return topics / topics.sum(axis=1, keepdims=True), alpha
+        return on_all_words(inside, words, unigram), alpha
 
-    def refined(self, start: np.ndarray, unigram: np.ndarray, mass: float) -> tuple[np.ndarray, np.ndarray]:
+    def refined(self, start: np.ndarray, first: Released, chosen: RefinedWords) -> tuple[np.ndarray, np.ndarray]:
+        """Refined topics and prior. Words outside the refinement keep their unigram share, which is sharpened."""
+        words = chosen.words
+        if words is None:
+            unigram = unigram_posterior(first.value, first.sigma)
+            return self.refined_on(None, start, unigram, chosen.noise, self.split.refine)
+        unigram = unigram_posterior(*self.sharpened_unigram(first, TAIL_SHARE * self.split.refine))
+        shares = [rows / rows.sum(axis=-1, keepdims=True) for rows in (start[:, words], unigram[words])]
+        topics, alpha = self.refined_on(words, *shares, chosen.noise, (1.0 - TAIL_SHARE) * self.split.refine)
+        return on_all_words(topics, words, unigram), alpha
+
+    def refined_on(
+        self, words: np.ndarray | None, start: np.ndarray, unigram: np.ndarray, noise_per_topic: float, share: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
 
         The start leans on the unigram the more, the more noise the refinement will have.
         """
-        noise = len(start) * self.noise_per_topic(mass)
+        noise = len(start) * noise_per_topic
         lean = LARGEST_START_SHARE * noise / (noise + HALF_START_NOISE)
         topics = (1.0 - lean) * start + lean * unigram
         total = np.zeros_like(topics)
         weight_sum = squares = 0.0
         for step in range(1, self.refine_steps + 1):
             self.progress(f"refinement {step} of {self.refine_steps}")
-            share = self.split.refine / self.refine_steps
-            released = self.release_statistic(topics, f"refinement {step}", share)
+            released = self.release_statistic(topics, f"refinement {step}", share / self.refine_steps, words)
             total += step * released.value.T
             weight_sum += step
             squares += step**2
@@ -225,19 +241,19 @@ class Sequential:
         value, sigma = first.value, first.sigma
         if self.refine_steps:
             unspent = self.split.frame + self.split.tensor + 3.0 * self.small_share
-            again = self.release_unigram(self.split.refine + unspent, "unigram again")
-            weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
-            value = weight * again.value + (1.0 - weight) * first.value
-            sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
+            value, sigma = self.sharpened_unigram(first, self.split.refine + unspent)
         return PrivateModel(unigram_posterior(value, sigma)[None, :], np.array([self.alpha0]), supported)
 
-    def carried(self, mass: float) -> int:
-        """How many topics the refinement can estimate: its noise stays below `CARRIED_NOISE` of a mean entry."""
-        return carried_topics(self.noise_per_topic(mass)) if self.refine_steps else self.n_topics
+    def sharpened_unigram(self, first: Released, share: float) -> tuple[np.ndarray, float]:
+        """The unigram released a second time, averaged with the first by their noise."""
+        again = self.release_unigram(share, "unigram again")
+        weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
+        sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
+        return weight * again.value + (1.0 - weight) * first.value, sigma
 
-    def noise_per_topic(self, mass: float) -> float:
-        """Noise of an entry of the averaged refinement statistic over the mean entry, if there were one topic."""
-        return averaged_noise(self.run.mu_total, self.split.refine, self.refine_steps) * self.corpus.n_words / mass
+    def refined_words(self, unigram: np.ndarray, mass: float) -> RefinedWords:
+        noise = averaged_noise(self.run.mu_total, self.split.refine, self.refine_steps) if self.refine_steps else 0.0
+        return RefinedWords.of(unigram, noise / mass, self.n_topics)
 
     # -- helpers --------------------------------------------------------------------------------------------------
 
@@ -261,9 +277,49 @@ def spectral_words(mu_total: float, n_units: int) -> int:
     return int(np.clip(budget / BUDGET_PER_WORD, FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS))
 
 
+@dataclass(frozen=True)
+class RefinedWords:
+    """The words that the refinement sees (None: all), from released values.
+
+    `noise` is that of an entry of the averaged statistic over the mean entry, if there were one topic. In a large
+    vocabulary most words are too rare to say anything of a topic, and the noise on them would cost topics.
+    """
+
+    words: np.ndarray | None
+    noise: float
+
+    @classmethod
+    def of(cls, unigram: np.ndarray, noise: float, wanted: int) -> RefinedWords:
+        """All words, or the most frequent half, quarter, … where that carries more of the `wanted` topics."""
+        n_words = len(unigram)
+        chosen = cls(None, noise * n_words)
+        if n_words < 2 * SMALLEST_REFINED or carried_topics(chosen.noise) >= wanted:
+            return chosen
+        order = np.argsort(-unigram, kind="stable")
+        covered = np.cumsum(unigram[order])
+        size = n_words // 2
+        while size >= SMALLEST_REFINED and carried_topics(chosen.noise) < wanted:
+            fewer = noise * size / float(covered[size - 1])
+            if fewer < WORTH_CUTTING * chosen.noise:
+                chosen = cls(np.sort(order[:size]), fewer)
+            size //= 2
+        return chosen
+
+
+def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> np.ndarray:
+    """Topics known on some words: the others keep their unigram share."""
+    topics = np.tile(unigram, (len(inside), 1))
+    topics[:, words] = inside * unigram[words].sum()
+    result: np.ndarray = topics / topics.sum(axis=1, keepdims=True)
+    return result
+
+
 def carried_topics(noise_per_topic: float) -> int:
-    """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram."""
-    carried = int(CARRIED_NOISE / noise_per_topic)
+    """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram.
+
+    Its noise stays below `CARRIED_NOISE` of a mean entry.
+    """
+    carried = int(CARRIED_NOISE / max(noise_per_topic, SMALLEST_NOISE))
     return carried if carried >= FEWEST_CARRIED else 1
 
 

@@ -129,8 +129,9 @@ class ClippedFrameMoments:
 
 @dataclass(frozen=True)
 class TopicStatistic:
-    """`Σ c_w r_wi / norm` under public topics: words × topics."""
+    """`Σ c_w r_wi / norm` under public topics, over some words (None: all): words × topics."""
 
+    words: np.ndarray | None
     word_topics: np.ndarray
     prior: np.ndarray
     step: float
@@ -139,7 +140,7 @@ class TopicStatistic:
         return (np.zeros(self.word_topics.shape, np.int64),)
 
     def add(self, part: Part, totals: Totals) -> None:
-        block = part.on_all_words()
+        block = part.on_all_words() if self.words is None else part.on(self.words)
         _, pull = fold_in(block.indptr, block.words, block.counts, self.word_topics, self.prior)
         norms, sums = statistic_norms(block.indptr, block.words, block.counts, self.word_topics, pull)
         weights = unit_weights(np.where(part.lengths >= 3, norms, 0.0), part.share)
