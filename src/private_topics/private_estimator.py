@@ -36,7 +36,7 @@ class PrivateSpectralLDA(TopicEstimator):
     epsilon, delta : the guarantee. Keep delta well below one over the number of units. Configuration 1 also takes
         delta=0, for vocabularies of a few hundred words.
     alpha0 : sum of the Dirichlet prior over topics.
-    configuration : "sequential"; or 1, 2, 3, 4, where the noise goes in the published method (proved for 1 and 2);
+    configuration : "sequential"; or 1, 2, 3, 4, where the noise goes in the published method;
         or "auto", which picks among the proved ones.
     calibration : "proved"; or "published", the published sensitivities and composition; or "published-analytic", the
         same with the smallest Gaussian noise for each release. The last two are not proved, and the model says so.

@@ -404,14 +404,6 @@ def test_automatic_choice_is_proved():
     assert model.privacy_.configuration == "sequential"
 
 
-@pytest.mark.parametrize("configuration", [3, 4])
-def test_open_configurations_are_refused(configuration):
-    with pytest.raises(PrivacyError, match="open") as refused:
-        PrivateSpectralLDA(3, configuration=configuration).fit(synthetic()[0])
-    assert "sequential" in str(refused.value)
-    assert "published" in str(refused.value)
-
-
 @pytest.mark.parametrize("configuration", [0, 5, True, "1", None])
 def test_unknown_configurations_are_refused(configuration):
     with pytest.raises(InputError, match="configuration"):
