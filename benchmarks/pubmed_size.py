@@ -1,16 +1,16 @@
 """A fit at the size of UCI PubMed: does time grow linearly with the documents, and does memory stay put?
 
     python benchmarks/pubmed_size.py generate FOLDER [--documents N]
-    python benchmarks/pubmed_size.py fit FOLDER [--parts 8 4 2 1] [--out DIR]
+    python benchmarks/pubmed_size.py fit FOLDER [--parts 8 4 2 1] [--epsilon 1] [--out DIR]
 
 `generate` draws 8.2 million documents over 141,043 words, about 480 million non-zeros, from LDA with 20 topics.
 Topics are a Zipf base distribution, every word of every topic tilted by its own log-normal factor, so that rare
 words stay rare; the words are in random order. Blocks of 65,536 documents become `.npz` files of about
 30 MB, each from its own seed: FOLDER does not depend on the number of threads.
 
-`fit` runs SpectralLDA with one refinement step on an eighth, a quarter, half and all of the blocks, each in a
-fresh process, and prints seconds per stage, the highest resident set, the linear fit of time in documents, and
-how near the topics are to the true ones.
+`fit` runs SpectralLDA with one refinement step, or with `--epsilon` PrivateSpectralLDA, on an eighth, a quarter, half
+and all of the blocks, each in a fresh process, and prints seconds per stage, the highest resident set, the linear fit
+of time in documents, and how near the topics are to the true ones.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ MEAN_LENGTH, LENGTH_SPREAD, LONGEST = 89.5, 0.5, 2_000  # log-normal; PubMed has
 ZIPF_EXPONENT = 1.1  # with these lengths it gives PubMed's 58 or 59 distinct words per document
 TILT = 1.5  # standard deviation of the logarithm of a word's factor in a topic
 SEED = 20
+DELTA = 1e-8
 ABOUT, TRUTH, TEST = "_corpus.json", "_topics.npy", "_test.npz"  # the underscore hides them from the fit
 TOP = 10
 
@@ -153,17 +154,24 @@ def generate(folder: Path, n_documents: int, n_words: int, seed: int) -> dict[st
     return about
 
 
-def fit_here(folder: Path, output: Path, threads: int, refine_steps: int) -> dict[str, Any]:
-    """Fit in this process, after a small fit that lets numba compile or load its kernels."""
+def fit_here(folder: Path, output: Path, threads: int, refine_steps: int, epsilon: float) -> dict[str, Any]:
+    """Fit in this process, after a small fit that lets numba compile or load its kernels; epsilon 0: no privacy."""
     started = time.perf_counter()
-    from private_topics import SpectralLDA, make_lda_corpus
+    from private_topics import PrivateSpectralLDA, SpectralLDA, make_lda_corpus
 
     small, _, _ = make_lda_corpus(500, 2_000, 3, random_state=0)
-    settings: dict[str, Any] = {"refine_steps": refine_steps, "n_jobs": threads, "random_state": 0}
-    SpectralLDA(n_components=3, **settings).fit([small])
+    settings: dict[str, Any] = {"alpha0": ALPHA0, "n_jobs": threads, "random_state": 0}
+    if epsilon:
+        PrivateSpectralLDA(n_components=3, epsilon=50.0, **settings).fit([small])
+    else:
+        settings["refine_steps"] = refine_steps
+        SpectralLDA(n_components=3, **settings).fit([small])
     ready = time.perf_counter()
     processor = time.process_time()
-    model = SpectralLDA(n_components=TOPICS, alpha0=ALPHA0, verbose=True, **settings).fit(folder)
+    model: Any = SpectralLDA(TOPICS, verbose=True, **settings)
+    if epsilon:
+        model = PrivateSpectralLDA(TOPICS, epsilon=epsilon, delta=DELTA, verbose=True, **settings)
+    model.fit(folder)
     seconds = time.perf_counter() - ready
     processor = time.process_time() - processor
     peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
@@ -187,7 +195,7 @@ def fit_in_child(folder: Path, files: list[Path], options: argparse.Namespace) -
         command = [sys.executable, __file__, "child", str(part), str(output), str(options.threads)]
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
         child = subprocess.Popen(
-            [*command, str(options.refine_steps)],
+            [*command, str(options.refine_steps), str(options.epsilon)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=os.environ | dict.fromkeys(names, str(options.threads)),
         )  # fmt: skip
@@ -260,7 +268,7 @@ def markdown(about: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str
         for run in runs
     ]  # fmt: skip
     lines = [
-        f"# SpectralLDA at the size of UCI PubMed: {about['documents']:,} documents, {about['words']:,} words, "
+        f"# {about['model']} at the size of UCI PubMed: {about['documents']:,} documents, {about['words']:,} words, "
         f"{about['nonzeros']:,} non-zeros, {about['tokens']:,} tokens, k = {TOPICS}",
         "",
         about["machine"],
@@ -288,9 +296,10 @@ def fit(options: argparse.Namespace) -> None:
     about = json.loads((options.folder / ABOUT).read_text(encoding="utf-8"))
     files, heights = sorted(options.folder.glob("block-*.npz")), about.pop("heights")
     about["threads"] = options.threads
+    about["model"] = "PrivateSpectralLDA" if options.epsilon else "SpectralLDA"
     about["machine"] = (
         f"{datetime.date.today().isoformat()}, {platform.machine()}, {os.cpu_count()} cores, "
-        f"{options.threads} threads, refine_steps = {options.refine_steps}, Python {platform.python_version()}"
+        f"{options.threads} threads, {how(options)}, Python {platform.python_version()}"
     )
     runs = []
     for part in options.parts:
@@ -312,9 +321,18 @@ def fit(options: argparse.Namespace) -> None:
     print(report)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "pubmed_size.md").write_text(report + "\n", encoding="utf-8")
+        name = "pubmed_size_private" if options.epsilon else "pubmed_size"
+        (options.out / f"{name}.md").write_text(report + "\n", encoding="utf-8")
         result = about | {"runs": runs, "line_fit": fitted}
-        (options.out / "pubmed_size.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (options.out / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def how(options: argparse.Namespace) -> str:
+    return (
+        f"epsilon = {options.epsilon:g}, delta = {DELTA:g}"
+        if options.epsilon
+        else (f"refine_steps = {options.refine_steps}")
+    )
 
 
 def _nonzeros(file: Path) -> int:
@@ -335,9 +353,11 @@ def main(arguments: list[str] | None = None) -> None:
     two.add_argument("--parts", type=int, nargs="+", default=[8, 4, 2, 1], metavar="M", help="fit N/M documents")
     two.add_argument("--threads", type=int, default=2)
     two.add_argument("--refine-steps", type=int, default=1)
+    two.add_argument("--epsilon", type=float, default=0.0, help="fit PrivateSpectralLDA with this epsilon")
     two.add_argument("--out", type=Path, metavar="DIR", help="write pubmed_size.md and pubmed_size.json there")
     three = commands.add_parser("child")  # what `fit` starts
-    for name, kind in (("folder", Path), ("output", Path), ("threads", int), ("refine_steps", int)):
+    kinds = {"folder": Path, "output": Path, "threads": int, "refine_steps": int, "epsilon": float}
+    for name, kind in kinds.items():
         three.add_argument(name, type=kind)
     options = parser.parse_args(arguments)
     if options.command == "generate":
@@ -346,7 +366,7 @@ def main(arguments: list[str] | None = None) -> None:
     elif options.command == "fit":
         fit(options)
     else:
-        print(json.dumps(fit_here(options.folder, options.output, options.threads, options.refine_steps)))
+        print(json.dumps(fit_here(*(getattr(options, name) for name in kinds))))
 
 
 if __name__ == "__main__":
