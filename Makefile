@@ -53,7 +53,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "The site: build/site/index.html"
 
 clean:

@@ -2,9 +2,11 @@
 
     python benchmarks/fuzz_readers.py [--seconds 300] [--seed 0]
 
-Nothing may come out but documents, counts, a model, or one of the documented errors in one line without content.
-Anything else stops the run, names the seed of the case and leaves its file. A case that takes more than ten seconds
-is reported too.
+Nothing may come out but documents, counts, labels, words, a model, or one of the documented errors, in one line and
+without content. Anything else stops the run, names the seed of the case and leaves its file. A case that takes more
+than ten seconds is reported too. Model files are damaged byte by byte, which their digest finds, and forged: values
+of the header or of an array are exchanged and the digest, which has no key, is made anew. Whatever `load` takes must
+show its topics and give a report.
 """
 
 from __future__ import annotations
@@ -13,20 +15,27 @@ import argparse
 import gzip
 import io
 import json
-import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from private_topics import SpectralLDA, load
+from private_topics import PrivateSpectralLDA, PrivateVariationalLDA, SpectralLDA, load
 from private_topics.corpus.blocks import as_blocks, write_npz_block, write_parquet_block
 from private_topics.corpus.counting import count_texts
 from private_topics.corpus.readers import detect_format, open_texts
-from private_topics.errors import InputError, ModelFileError
+from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.unit_labels import read_unit_labels
+from private_topics.corpus.vocabulary import WordList, read_word_list
+from private_topics.errors import InputError, ModelFileError, PrivacyWarning
+from private_topics.model_file import read_model, write_model
+from private_topics.pipeline import fit_texts
+from private_topics.reports import write_report
 
 SECRET = "zzyzx"
 SLOW_SECONDS = 10.0
@@ -47,6 +56,9 @@ TOKENS = (
     b"9" * 25,
 )
 SMALLEST_RECORD = 300
+STRANGE: tuple[Any, ...] = (
+    None, True, -1, 0, 1, 3, 2**70, 0.5, -1e300, 1e308, "", "x", "\ud800", SECRET, "9" * 5000, [], [[]], {}, {"a": 1},
+)  # fmt: skip
 
 
 def valid_files(folder: Path) -> dict[str, bytes]:
@@ -67,7 +79,8 @@ def valid_files(folder: Path) -> dict[str, bytes]:
     frame.to_parquet(buffer)
     write_npz_block(folder / "v.npz", counts)
     write_parquet_block(folder / "v.parquet", counts)
-    SpectralLDA(2).fit(counts).save(folder / "v.model")
+    models = saved_models(folder, counts, [(row["text"], row["who"]) for row in rows])
+    labels = "".join(f"{row['who']}\n" for row in rows).encode()
     text = "\n".join(row["text"] for row in rows).encode()
     return {
         "a.jsonl": jsonl,
@@ -84,8 +97,30 @@ def valid_files(folder: Path) -> dict[str, bytes]:
         "docword.a.txt.gz": gzip.compress(uci),
         "a.mtx": mtx,
         "a.mtx.gz": gzip.compress(mtx),
-        "a.model": (folder / "v.model").read_bytes(),
+        "labels.txt": labels,
+        "labels.txt.gz": gzip.compress(labels),
+        "words.txt": "".join(f"{word}\n" for word in (SECRET, "Ärzte", "lung", "漢字")).encode(),
+        **models,
+        **{f"forged.{name}": content for name, content in models.items()},
     }
+
+
+def saved_models(folder: Path, counts: np.ndarray, texts: list[tuple[str, str]]) -> dict[str, bytes]:
+    """A file of every kind of model; one was fitted to text and has words, a tokeniser and users."""
+    settings = {"epsilon": 9.0, "delta": 1e-4, "noise_seed": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        models = {
+            "plain.model": SpectralLDA(2).fit(counts),
+            "private.model": PrivateSpectralLDA(2, **settings, refine_steps=1).fit(counts),
+            "variational.model": PrivateVariationalLDA(2, **settings, steps=2).fit(counts),
+            "text.model": fit_texts(
+                PrivateSpectralLDA(2, **settings), texts, WordList("list", (SECRET, "lung", "hi", "say")), Tokeniser()
+            ),
+        }
+    for name, model in models.items():
+        model.save(folder / name)
+    return {name: (folder / name).read_bytes() for name in models}
 
 
 def damaged(content: bytes, rng: np.random.Generator) -> bytes:
@@ -106,10 +141,60 @@ def edited(content: bytes, rng: np.random.Generator) -> bytes:
     return (*edits, before + content[at // 2 :])[rng.integers(len(edits) + 1)]
 
 
+def forge(path: Path, rng: np.random.Generator) -> None:
+    """Exchange values inside a model file and sign it anew, as anybody could who has read this library."""
+    header, arrays = read_model(path)
+    header = {name: value for name, value in header.items() if name not in ("sha256", "arrays")}
+    for _ in range(int(rng.integers(1, 4))):
+        if rng.random() < 0.8:
+            exchange(header, rng)
+        else:
+            name = sorted(arrays)[rng.integers(len(arrays))]
+            arrays[name] = exchanged_array(arrays[name], rng)
+    try:
+        write_model(path, header, arrays)
+    except ValueError:  # what JSON cannot write is no file
+        path.write_bytes(b"")
+
+
+def exchange(container: Any, rng: np.random.Generator) -> None:
+    """A random value at a random depth of a header becomes a strange one, vanishes, or moves."""
+    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
+    if not keys:
+        return
+    key = keys[rng.integers(len(keys))]
+    value = container[key]
+    if isinstance(value, dict | list) and value and rng.random() < 0.8:
+        exchange(value, rng)
+    elif rng.random() < 0.15:
+        del container[key]
+    else:
+        container[key] = STRANGE[rng.integers(len(STRANGE))]
+
+
+def exchanged_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if not array.size:
+        return array
+    changed = array.copy()
+    with np.errstate(over="ignore"):
+        changed.flat[rng.integers(array.size)] = (np.nan, np.inf, -1.0, 0.0, 1e308, 5e-324)[rng.integers(6)]
+        single, twice = array.astype(np.float32), array * 2
+    kinds = (changed, array[:0], array[..., None], array.T, single, array.ravel()[:1], twice)
+    return kinds[rng.integers(len(kinds))]
+
+
 def use(path: Path, rng: np.random.Generator) -> None:
     """Read a file as a user would, with random options."""
     if path.suffix == ".model":
-        load(path)
+        model = load(path)
+        model.top_words(n=3)
+        write_report(model, path.with_suffix(".html"), tokeniser=getattr(model, "tokeniser_", None), model_file=path)
+        return
+    if path.name.startswith("labels"):
+        read_unit_labels(path)
+        return
+    if path.name.startswith("words"):
+        read_word_list(path)
         return
     if path.name.startswith(("counts", "docword", "a.mtx")):
         for _ in as_blocks(path):
@@ -127,7 +212,9 @@ def one_case(folder: Path, name: str, content: bytes, seed: int) -> str:
     """ "accepted", "refused", or the reason why this case is a failure."""
     rng = np.random.default_rng(seed)
     path = folder / name
-    path.write_bytes(damaged(content, rng))
+    path.write_bytes(content if name.startswith("forged") else damaged(content, rng))
+    if name.startswith("forged"):
+        forge(path, rng)
     started = time.perf_counter()
     try:
         use(path, rng)
@@ -159,9 +246,11 @@ def main() -> None:
             outcomes[name, outcome] += 1
             if outcome not in ("accepted", "refused"):
                 raise SystemExit(f"{name}, seed {seed}: {outcome}. The file is {folder / name}.")
-    for (name, outcome), count in sorted(outcomes.items()):
-        print(f"{name:20s} {outcome:10s} {count:8,}")
-    print(f"{sum(outcomes.values()):,} files in {time.monotonic() - started:.0f} s, no failure", file=sys.stderr)
+    print("| file | read | refused |\n|---|---|---|")
+    for name in files:
+        print(f"| `{name}` | {outcomes[name, 'accepted']:,} | {outcomes[name, 'refused']:,} |")
+    total, seconds = sum(outcomes.values()), time.monotonic() - started
+    print(f"\n{total:,} damaged or forged files in {seconds:.0f} s from seed {options.seed}: no failure.")
 
 
 if __name__ == "__main__":

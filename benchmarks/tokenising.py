@@ -6,12 +6,15 @@ For every corpus in the data folder: texts in memory to counts over one vocabula
 (unzip, parse, count), with one thread and with all. The systems take turns; of each the round with the shortest wall
 time is shown. Rates count every run of letters in the text as a token. Both count the same words, runs of three
 letters or more in lower case, and the counts are compared. "cores" is processor time over wall time: on a machine
-that others use too, the ratios of processor times are the ones to look at.
+that others use too, the rates and ratios by processor time are the ones to look at. The last table adds up all
+corpora. The output is Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -48,7 +51,8 @@ def frequent_words(texts: list[str], n_words: int) -> list[str]:
     return sorted(word for word, _ in documents.most_common(n_words))
 
 
-def measure(path: Path, options: argparse.Namespace) -> None:
+def measure(path: Path, options: argparse.Namespace) -> tuple[int, dict[str, Timing]]:
+    """The tokens of a corpus and the best round of each system."""
     texts = [text for text, _ in open_texts(path)]
     vocabulary = frequent_words(texts, options.words)
     n_tokens = sum(len(number_words(texts[at : at + 1000], TOKENISER).numbers) for at in range(0, len(texts), 1000))
@@ -61,27 +65,41 @@ def measure(path: Path, options: argparse.Namespace) -> None:
         "ours from the file": lambda: count_texts(open_texts(path), vocabulary, TOKENISER, n_jobs=options.jobs),
         "ours, distinct words": lambda: deque(distinct_words(texts, TOKENISER, n_jobs=options.jobs), maxlen=0),
     }
-    print(f"{path.name}: {len(texts):,} documents, {n_tokens:,} tokens, {len(vocabulary):,} words in the vocabulary")
+    print(
+        f"\n### {path.name}\n\n{len(texts):,} documents, {n_tokens:,} tokens, {len(vocabulary):,} words of vocabulary"
+    )
     timings: dict[str, list[Timing]] = {name: [] for name in systems}
     results = {}
     for _ in range(options.rounds):
         for name, function in systems.items():
             timing, results[name] = timed(function)
             timings[name].append(timing)
-    show(timings, n_tokens)
+    best = {name: min(rounds) for name, rounds in timings.items()}
+    show(best, n_tokens)
     ours, theirs = stack_rows(list(results["ours"])), results["CountVectorizer"]
     differing = int(abs(ours.astype(np.int64) - theirs).sum())
-    print(f"  counted words {int(theirs.sum()):,}, of which the two systems count {differing:,} differently")
+    print(f"\nCounted words {int(theirs.sum()):,}, of which the two systems count {differing:,} differently.")
+    return n_tokens, best
 
 
-def show(timings: dict[str, list[Timing]], n_tokens: int) -> None:
-    print(f"  {'':30s} {'wall':>8s} {'M tokens/s':>11s} {'cores':>6s} {'× wall':>7s} {'× processor':>12s}")
-    reference = min(timings["CountVectorizer"])
-    for name, rounds in timings.items():
-        best = min(rounds)
-        wall_ratio, ratio = reference.wall / best.wall, reference.processor / best.processor
-        rate, cores = n_tokens / best.wall / 1e6, best.processor / best.wall
-        print(f"  {name:30s} {best.wall:6.2f} s {rate:11.2f} {cores:6.2f} {wall_ratio:7.2f} {ratio:12.2f}")
+def show(best: dict[str, Timing], n_tokens: int) -> None:
+    print("\n| | wall, s | M tokens/s | cores | M tokens/s of one core | × CountVectorizer, wall | × processor |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    reference = best["CountVectorizer"]
+    for name, found in best.items():
+        ratios = f"{reference.wall / found.wall:.2f} | {reference.processor / found.processor:.2f}"
+        rates = n_tokens / found.wall / 1e6, found.processor / found.wall, n_tokens / found.processor / 1e6
+        print(f"| {name} | {found.wall:.2f} | {rates[0]:.2f} | {rates[1]:.2f} | {rates[2]:.2f} | {ratios} |")
+
+
+def show_total(measured: list[tuple[int, dict[str, Timing]]]) -> None:
+    """All corpora one after the other."""
+    n_tokens = sum(found for found, _ in measured)
+    total = {
+        name: Timing(*map(sum, zip(*(best[name] for _, best in measured), strict=True))) for name in measured[0][1]
+    }
+    print(f"\n### All of them\n\n{n_tokens:,} tokens")
+    show(total, n_tokens)
 
 
 def main() -> None:
@@ -94,8 +112,11 @@ def main() -> None:
     if not paths:
         raise SystemExit(f"no *.train.jsonl.gz in {data_folder()}; name their folder in $PRIVATE_TOPICS_DATA")
     count_texts(["Wörter"], ["wörter"], TOKENISER)  # compile
-    for path in paths:
-        measure(path, options)
+    command = f"python benchmarks/tokenising.py --rounds {options.rounds} --words {options.words}"
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f} at the start"
+    print(f"`{command}`; {machine}")
+    show_total([measure(path, options) for path in paths])
+    print(f"\nLoad at the end {os.getloadavg()[0]:.2f}.")
 
 
 if __name__ == "__main__":

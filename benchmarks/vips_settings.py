@@ -5,7 +5,7 @@
 
 A draw has its own first topics, minibatches and noise. `vi` is `PrivateVariationalLDA`, `vi-u` is `VariationalLDA`,
 and the last line is `PrivateSpectralLDA`, each with its default settings unless the line says otherwise. Only public
-numbers enter the defaults; the corpora here stand for "corpora like this".
+numbers enter the defaults; the corpora here stand for "corpora like this". Results: results/vips_settings.md.
 """
 
 from __future__ import annotations

@@ -143,6 +143,16 @@ def test_every_page_of_the_guide_is_in_the_contents():
         assert f"(guide/{page.name})" in home
 
 
+def test_continuous_integration_builds_the_site_strictly():
+    """`--quiet` would hide the warnings that `--strict` counts: broken links would pass."""
+    (recipe,) = re.findall(r"mkdocs build.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert "--strict" in recipe
+    assert "-q" not in recipe
+    assert "make docs" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    validation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("validation:")[1].split("plugins:")[0]
+    assert {"not_found: warn", "anchors: warn"} <= {line.strip() for line in validation.splitlines()}
+
+
 def test_the_reference_names_what_exists_and_all_that_is_public():
     names = re.findall(r"^::: (\S+)$", (ROOT / "docs/guide/api.md").read_text(encoding="utf-8"), re.MULTILINE)
     described = {private_topics.errors}

@@ -143,7 +143,7 @@ def run_command(folder: Path, records: list[dict[str, str]], recorder: Recorder)
         "topics": shown.output,
         "model": Path(model).read_bytes(),
         "report": re.sub(r"\d\d:\d\d:\d\d", "", Path(report).read_text(encoding="utf-8")),  # of the ledger's rows
-        "ledger": [(entry.label, entry.reservation, entry.settings, entry.state) for entry in entries],
+        "ledger": [(entry.label, entry.reservation, entry.settings, entry.state, entry.results) for entry in entries],
         "ledger file": Path(ledger).read_bytes(),
     }
 
@@ -203,6 +203,8 @@ def test_the_run_takes_the_whole_path(first: Any) -> None:
     assert sum(release["share"] for release in statement["releases"]) <= 1.0
     assert not any("vocabulary" in fact for fact in statement["public"])
     assert len(left["ledger"]) == 1
+    assert left["ledger"][0][2]["n_units"] == statement["n_units"]
+    assert left["ledger"][0][4] == {"n_words": len(model.feature_names_in_)}
     assert left["ledger"][0][1].threshold_delta == pytest.approx(DELTA / 10)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import private_topics
-from private_topics import ModelFileError, SpectralLDA, make_lda_corpus, model_file
+from private_topics import ModelFileError, PrivateSpectralLDA, SpectralLDA, load, make_lda_corpus, model_file
 from private_topics.model_file import model_digest, read_model, write_model
 
 
@@ -314,3 +314,93 @@ def test_header_values_that_are_no_json_are_refused_at_writing(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_model(tmp_path / "model", {"x": float("inf")}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+# -- files of somebody else, signed anew: the digest has no key -----------------------------------------------------
+
+SECRET = "quixotically"
+FORGED = [
+    (("version",), SECRET),
+    (("version",), [SECRET]),
+    (("parameters", "n_components"), {SECRET: 1}),
+    (("parameters", "alpha0"), SECRET),
+    (("parameters", "n_jobs"), "all"),
+    (("parameters", "refine_steps"), -1),
+    (("feature_names", 0), 7),
+    (("feature_names", 0), "half a pair \ud800"),
+    (("privacy", "epsilon"), SECRET),
+    (("privacy", "epsilon"), -1.0),
+    (("privacy", "epsilon"), True),
+    (("privacy", "delta"), 1.5),
+    (("privacy", "n_units"), 2.5),
+    (("privacy", "n_units"), 0),
+    (("privacy", "unit"), None),
+    (("privacy", "proved"), "yes"),
+    (("privacy", "proved"), False),
+    (("privacy", "reasons"), [7]),
+    (("privacy", "reasons"), SECRET),
+    (("privacy", "public"), None),
+    (("privacy", "text"), SECRET),
+    (("privacy", "releases"), SECRET),
+    (("privacy", "releases", 0), SECRET),
+    (("privacy", "releases", 0, "name"), ""),
+    (("privacy", "releases", 0, "sigma"), 0.0),
+    (("privacy", "releases", 0, "share"), 2.0),
+    (("privacy", "releases", 0, "coordinates"), 2**70),
+    (("privacy", "releases", 0, "more"), 1),
+    (("spectrum", "eigenvalues"), SECRET),
+    (("spectrum", "noise_edge"), None),
+    (("supported_components",), [SECRET]),
+    (("budget_split", "unigram"), 2.0),
+    (("tokeniser",), {"version": SECRET}),
+    (("class",), SECRET),
+    (("class",), None),
+]
+
+
+@pytest.fixture(scope="module")
+def private_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forged") / "private.model"
+    X = make_lda_corpus(300, 20, 2, random_state=0)[0]
+    model = PrivateSpectralLDA(2, epsilon=20.0, delta=1e-4, refine_steps=1).fit(X)
+    model.feature_names_in_ = np.array([f"w{j}" for j in range(20)], dtype=object)
+    model.save(path)
+    return path
+
+
+def forged(source, target, place, value):
+    header, arrays = read_model(source)
+    header = {name: found for name, found in header.items() if name not in ("sha256", "arrays")}
+    inner = header
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    write_model(target, header, arrays)
+    return target
+
+
+@pytest.mark.parametrize(("place", "value"), FORGED, ids=lambda value: str(value)[:40])
+def test_a_forged_file_is_refused_without_a_word_of_it(place, value, private_file, tmp_path):
+    if place == ("feature_names", 0) and isinstance(value, str):
+        found = load(forged(private_file, tmp_path / "f", place, value))
+        assert found.feature_names_in_[0] == "half a pair ?"  # what UTF-8 cannot hold is replaced when it is written
+        return
+    with pytest.raises(ModelFileError) as error:
+        load(forged(private_file, tmp_path / "f", place, value))
+    assert SECRET not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_honest_file_passes_the_same_checks(private_file, tmp_path):
+    header, _ = read_model(private_file)
+    again = load(forged(private_file, tmp_path / "f", ("library",), header["library"]))
+    assert again.privacy_ == load(private_file).privacy_
+
+
+def test_a_spectrum_that_no_corpus_has_is_not_drawn(private_file, tmp_path):
+    from private_topics.reports import write_report
+
+    for place, value in ((("spectrum", "noise_edge"), 1e-308), (("spectrum", "eigenvalues"), [1e308, 1.0])):
+        model = load(forged(private_file, tmp_path / "f", place, value))
+        page = write_report(model, tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "There is no picture for this model" in page

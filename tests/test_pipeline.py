@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from private_topics import (
     BudgetLedger,
     BudgetSplit,
+    DurableLedger,
     InputError,
     ModelFileError,
     PrivacyError,
@@ -148,6 +150,22 @@ def test_an_unproved_calibration_takes_no_private_vocabulary() -> None:
     model = private(configuration=1, calibration="published", allow_unproved=True, budget_split=None)
     with pytest.raises(PrivacyError, match="proved"):
         fit_texts(model, TEXTS, PrivateVocabulary())
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_row_of_the_ledger_says_how_many_units_and_words(labelled: bool, tmp_path: Path) -> None:
+    """Units, which are public, when the budget is reserved; words, which are released, at the end."""
+    ledger = DurableLedger.register(tmp_path / "budget.db", "letters", 200.0, 1e-2)
+    model = fit_texts(private(ledger=ledger), LETTERS if labelled else TEXTS, PrivateVocabulary())
+    make_vocabulary(LETTERS if labelled else TEXTS, PrivacyBudget(10.0, 1e-5), PrivateVocabulary(30), ledger=ledger)
+    with pytest.raises(PrivacyError, match="nothing to fit"):
+        fit_texts(private(0.01, ledger=ledger), TEXTS[:50], PrivateVocabulary())
+    fitted, alone, failed = ledger.entries()
+    n_units = len({label for _, label in LETTERS}) if labelled else 1_500
+    assert fitted.settings["n_units"] == alone.settings["n_units"] == model.privacy_.n_units == n_units
+    assert (fitted.results, alone.results) == ({"n_words": model.n_features_in_}, {"n_words": 30})
+    assert fitted.settings["private"] is False  # of this test's noise, which has a seed
+    assert (failed.settings["n_units"], failed.results, failed.state) == (50, {}, "reserved")
 
 
 def test_other_models_are_refused() -> None:

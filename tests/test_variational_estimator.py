@@ -258,3 +258,42 @@ def test_a_durable_ledger_takes_subsampled_fits(corpus, tmp_path):
     assert ledger.epsilon_spent == pytest.approx(1.0, rel=1e-3)
     with pytest.raises(PrivacyError, match="total"):
         PrivateVariationalLDA(3, ledger=ledger, **FEW).fit(corpus[0])
+
+
+def test_a_finished_fit_is_noted_with_its_public_settings(corpus, tmp_path):
+    ledger = DurableLedger.register(tmp_path / "budget.db", "letters", 3.0, 1e-5)
+    PrivateVariationalLDA(np.int64(3), ledger=ledger, **FEW).fit(corpus[0])
+    (entry,) = ledger.entries()
+    assert entry.state == "finished"
+    noted = {"estimator": "PrivateVariationalLDA", "n_units": 6000, "n_words": 80, "n_components": 3, "private": True}
+    assert noted.items() <= entry.settings.items()
+    assert (entry.settings["steps"], entry.settings["sampling_rate"]) == (4, 0.3)
+
+
+def test_a_fit_that_fails_half_way_keeps_its_reservation(corpus, tmp_path, monkeypatch):
+    """It has released a minibatch by then: nothing may be given back, and its row must not say that it finished."""
+
+    def failing(statistic, n_words, n_topics, *rest):
+        statistic(np.full((n_words, n_topics), 1.0 / n_words))
+        raise RuntimeError("half-way")
+
+    monkeypatch.setattr("private_topics.variational_estimator.online_topics", failing)
+    ledger = DurableLedger.register(tmp_path / "budget.db", "letters", 1.5, 1e-5)
+    with pytest.raises(RuntimeError, match="half-way"):
+        PrivateVariationalLDA(3, ledger=ledger, **FEW).fit(corpus[0])
+    (entry,) = ledger.entries()
+    assert entry.state == "reserved"
+    assert ledger.epsilon_spent == pytest.approx(1.0, rel=1e-3)
+    with pytest.raises(PrivacyError, match="total"):
+        PrivateVariationalLDA(3, ledger=ledger, **FEW).fit(corpus[0])
+
+
+def test_any_object_that_reserves_is_a_ledger(corpus):
+    asked = []
+
+    class Purse:
+        def reserve(self, budget, **kind):
+            asked.append((budget.epsilon, kind))
+
+    PrivateVariationalLDA(3, ledger=Purse(), **FEW).fit(corpus[0])
+    assert asked == [(1.0, {"guarantee": "approximate"})]

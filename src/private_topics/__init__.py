@@ -1,15 +1,20 @@
 """Topic models of sensitive text under differential privacy."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from private_topics._version import __version__
-from private_topics.configurations.plan import plan
-from private_topics.corpus.synthetic import make_lda_corpus
-from private_topics.errors import InputError, LedgerError, ModelFileError, PrivacyError, PrivacyWarning
-from private_topics.estimators import SpectralLDA, load
-from private_topics.privacy.budget import BudgetSplit
-from private_topics.privacy.durable_ledger import DurableLedger
-from private_topics.privacy.ledger import BudgetLedger
-from private_topics.private_estimator import PrivateSpectralLDA
-from private_topics.variational_estimator import PrivateVariationalLDA, VariationalLDA
+
+if TYPE_CHECKING:
+    from private_topics.configurations.plan import plan
+    from private_topics.corpus.synthetic import make_lda_corpus
+    from private_topics.errors import InputError, LedgerError, ModelFileError, PrivacyError, PrivacyWarning
+    from private_topics.estimators import SpectralLDA, load
+    from private_topics.privacy.budget import BudgetSplit
+    from private_topics.privacy.durable_ledger import DurableLedger
+    from private_topics.privacy.ledger import BudgetLedger
+    from private_topics.private_estimator import PrivateSpectralLDA
+    from private_topics.variational_estimator import PrivateVariationalLDA, VariationalLDA
 
 __all__ = [
     "BudgetLedger",
@@ -29,3 +34,30 @@ __all__ = [
     "make_lda_corpus",
     "plan",
 ]
+
+_HOMES = {
+    "configurations.plan": ("plan",),
+    "corpus.synthetic": ("make_lda_corpus",),
+    "errors": ("InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "estimators": ("SpectralLDA", "load"),
+    "privacy.budget": ("BudgetSplit",),
+    "privacy.durable_ledger": ("DurableLedger",),
+    "privacy.ledger": ("BudgetLedger",),
+    "private_estimator": ("PrivateSpectralLDA",),
+    "variational_estimator": ("PrivateVariationalLDA", "VariationalLDA"),
+}
+"""Where the public names live. They are imported at first use: `private-topics --help` needs none of them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in {"evaluation", *(home.split(".")[0] for home in _HOMES)}:
+        return import_module(f"private_topics.{name}")
+    for home, names in _HOMES.items():
+        if name in names:
+            globals()[name] = value = getattr(import_module(f"private_topics.{home}"), name)
+            return value
+    raise AttributeError(f"module 'private_topics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

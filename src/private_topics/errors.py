@@ -19,3 +19,7 @@ class LedgerError(PrivacyError):
 
 class PrivacyWarning(UserWarning):
     """The guarantee holds, but is weak or buys little at these settings."""
+
+
+class EngineError(RuntimeError):
+    """Where the sums are computed, something failed: a task of a cluster, its start, the connection to it."""

@@ -11,17 +11,16 @@ import io
 import json
 import math
 import os
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from private_topics.errors import ModelFileError
+from private_topics.whole_files import ONLY_MINE, whole_file
 
 FORMAT = "private-topics model"
-VERSION = 1
+VERSION, LARGEST_VERSION = 1, 1_000
 HEADER = "header.json"
 LARGEST_HEADER = 64 * 2**20
 PLAIN_KINDS = "biuf"
@@ -29,22 +28,16 @@ PLAIN_KINDS = "biuf"
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write `header` (JSON) and `arrays` to `path`, replacing it only once everything is on disk."""
-    target = Path(path)
     header = {"format": FORMAT, "version": VERSION, **header, "arrays": sorted(arrays)}
+    header = json.loads(_json_bytes(header))
     header["sha256"] = model_digest(header, arrays)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(HEADER, json.dumps(header, sort_keys=True, allow_nan=False))
-                for name, array in sorted(arrays.items()):
-                    archive.writestr(f"{name}.npy", _npy_bytes(array))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with (
+        whole_file(path, mode=ONLY_MINE) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        archive.writestr(HEADER, _json_bytes(header))
+        for name, array in sorted(arrays.items()):
+            archive.writestr(f"{name}.npy", _npy_bytes(array))
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -87,12 +80,15 @@ def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
     if archive.getinfo(HEADER).file_size > LARGEST_HEADER:
         raise ModelFileError("the header is too large to be genuine.")
     header = json.loads(archive.read(HEADER))
+    json.dumps(header, ensure_ascii=False).encode()  # refuses half a surrogate pair
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError("this file was not written by private-topics.")
-    if header.get("version") != VERSION:
+    version = header.get("version")
+    if version != VERSION:
+        shown = int(version) if isinstance(version, int) and 0 <= version < LARGEST_VERSION else "unknown"
         raise ModelFileError(
-            f"this model file has format version {header.get('version')!r}; this release reads version {VERSION}. "
-            "Load it with the release that wrote it, or fit again."
+            f"this model file has format version {shown}; this release reads version "
+            f"{VERSION}. Load it with the release that wrote it, or fit again."
         )
     names = header.get("arrays")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -114,6 +110,11 @@ def _read_array(archive: zipfile.ZipFile, name: str, present: int) -> np.ndarray
     content.seek(0)
     array: np.ndarray = np.load(content, allow_pickle=False)
     return array
+
+
+def _json_bytes(header: dict[str, Any]) -> bytes:
+    """Half a surrogate pair, which no UTF-8 text can hold, becomes a question mark."""
+    return json.dumps(header, sort_keys=True, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _npy_bytes(array: np.ndarray) -> bytes:

@@ -8,7 +8,8 @@ the statement. Privacy units are the same in both stages: documents, or the user
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, tee
 from typing import Any, TypeVar
@@ -25,28 +26,12 @@ from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.progress import Watch
 
 WITH_VOCABULARY = BudgetSplit(vocabulary=0.1, refine=0.555)
 """The default split where the vocabulary is released too: the refinement, which is largest, pays for it."""
 THRESHOLD_SHARE = 0.1
 """The part of delta for the threshold of a private vocabulary."""
-
-Item = TypeVar("Item")
-
-
-class Watch:
-    """What a run tells whoever waits for it. This one tells nobody."""
-
-    def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
-        """The same texts, watched while they are read."""
-        return texts
-
-    def stage(self, name: str) -> None:
-        """A stage of the fit begins."""
-
-    def finished(self) -> None:
-        """The last stage has ended."""
-
 
 SILENT = Watch()
 
@@ -129,7 +114,8 @@ def make_vocabulary(
     """A private vocabulary alone, for the whole of a budget, and the run that released it."""
     account = FitAccount(ledger, {"estimator": "vocabulary", **_vocabulary_settings(vocabulary)})
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=THRESHOLD_SHARE * budget.delta)
-    words, _ = _released_words(run, 1.0, texts, vocabulary, Tokeniser() if tokeniser is None else tokeniser, watch)
+    tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    words, _ = _released_words(run, 1.0, texts, vocabulary, tokeniser, account, watch)
     account.finish()
     return words, run
 
@@ -139,8 +125,10 @@ def _fit_with_list(
 ) -> None:
     choice = model._check_privacy_parameters()
     words = _usable(vocabulary, tokeniser)
-    with _counted(texts, words, tokeniser, watch, model.n_jobs) as counts:
-        corpus = model._private_corpus(counts, counts.groups)
+    with (
+        _counted(texts, words, tokeniser, watch, model.n_jobs) as counts,
+        closing(model._private_corpus(counts, counts.groups)) as corpus,
+    ):
         settings = model._public_settings(corpus) | {"vocabulary": vocabulary.name, "sha256": vocabulary.digest}
         account = FitAccount(model.ledger, settings)
         run = model._run(choice, account.reserve)
@@ -166,16 +154,19 @@ def _fit_with_vocabulary(
         )
     names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
     settings = {"estimator": type(model).__name__} | {name: getattr(model, name) for name in names}
+    settings["private"] = model.noise_seed is None
     account = FitAccount(model.ledger, settings | _vocabulary_settings(vocabulary))
     run = model._run(choice, account.reserve, threshold_delta=THRESHOLD_SHARE * float(model.delta))
-    words, n_units = _released_words(run, share, texts, vocabulary, tokeniser, watch, model.n_jobs)
+    words, n_units = _released_words(run, share, texts, vocabulary, tokeniser, account, watch, model.n_jobs)
     if not words:
         raise PrivacyError(
             "No word stands above the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
-    with _counted(texts, words, tokeniser, watch, model.n_jobs) as counts:
-        corpus = model._private_corpus(counts, counts.groups)
+    with (
+        _counted(texts, words, tokeniser, watch, model.n_jobs) as counts,
+        closing(model._private_corpus(counts, counts.groups)) as corpus,
+    ):
         if corpus.n_units != n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")
         model._fit_in(run, choice, corpus, None)
@@ -196,13 +187,18 @@ def _released_words(
     texts: Iterable[Any],
     vocabulary: PrivateVocabulary,
     tokeniser: Tokeniser,
+    account: FitAccount,
     watch: Watch,
     n_jobs: int | None = None,
 ) -> tuple[list[str], int]:
-    """The released words, sorted, and the number of units. Nothing is charged where those are fewer than two."""
+    """The released words, sorted, and the number of units. Nothing is charged where those are fewer than two.
+
+    The account notes both numbers: of the units, which is public, before it reserves; of the words, once released.
+    """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
-    counter = _Counted(_units(texts, tokeniser, vocabulary.most_words_per_unit, watch, n_jobs))
+    units = _units(texts, tokeniser, vocabulary.most_words_per_unit, watch, n_jobs)
+    counter = _Counted(units, lambda number: account.note(n_units=number))
     words = release_vocabulary(
         run,
         counter,
@@ -210,14 +206,15 @@ def _released_words(
         most_words_per_unit=vocabulary.most_words_per_unit,
         size=vocabulary.size,
     )
+    account.note(n_words=len(words))
     return words, counter.number
 
 
 class _Counted:
     """Units on their way, counted; fewer than two are refused at the end, before anything is charged."""
 
-    def __init__(self, units: Iterable[Iterable[str]]) -> None:
-        self.units, self.number = units, 0
+    def __init__(self, units: Iterable[Iterable[str]], at_end: Callable[[int], None]) -> None:
+        self.units, self.at_end, self.number = units, at_end, 0
 
     def __iter__(self) -> Iterator[Iterable[str]]:
         for unit in self.units:
@@ -225,6 +222,7 @@ class _Counted:
             yield unit
         if self.number < 2:
             raise InputError("A private vocabulary needs at least two documents, or users.")
+        self.at_end(self.number)
 
 
 def _units(

@@ -1,10 +1,27 @@
-"""Progress on request: one line per stage on standard error, with the seconds the stage took."""
+"""Progress on request: one line per stage on standard error, with the seconds the stage took; or a `Watch` of it."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class Watch:
+    """What a run tells whoever waits for it. This one tells nobody."""
+
+    def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
+        """The same texts, watched while they are read."""
+        return texts
+
+    def stage(self, name: str) -> None:
+        """A stage of the fit begins."""
+
+    def finished(self) -> None:
+        """The last stage has ended."""
 
 
 def stage_printer(verbose: bool | int | Callable[[str], None], name: str) -> Callable[[str], None]:

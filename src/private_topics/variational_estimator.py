@@ -25,6 +25,7 @@ from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_integer, check_parameters, check_positive
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
+from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.privacy.subsampled import SubsampledRun
 from private_topics.private_estimator import refuse_text
@@ -115,7 +116,8 @@ class PrivateVariationalLDA(TopicEstimator):
     clip : the norm to which larger expected counts of a document are scaled down; None scales all to norm one.
     word_prior : the Dirichlet prior of a word in a topic; None for a small part of the noise on an expected count.
     n_jobs : threads; the result does not depend on it.
-    ledger : `BudgetLedger` shared by all fits on one corpus. Subsampled fits add up by epsilon there.
+    ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
+        `reserve(budget, **kind)`, which raises to refuse. Subsampled fits add up by epsilon there.
     noise_seed : fixed noise and minibatches, for tests only: the model then says `private=False`.
     random_state : seed of the first topics, never of the noise or the minibatches.
     verbose : print each minibatch to standard error.
@@ -179,13 +181,14 @@ class PrivateVariationalLDA(TopicEstimator):
             raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
         warn_if_delta_large(budget.delta, corpus.n_units)
         schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
+        account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
         run = SubsampledRun(
             budget,
             steps=schedule.steps,
             rate=schedule.rate,
             n_units=corpus.n_units,
             noise_seed=self.noise_seed,
-            reserve=None if self.ledger is None else self.ledger.reserve,
+            reserve=account.reserve,
         )
         prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
         minibatches = PrivateMinibatches(run, corpus, prior, 0.0 if self.clip is None else float(self.clip))
@@ -202,7 +205,15 @@ class PrivateVariationalLDA(TopicEstimator):
             )
         self.doc_topic_prior_ = prior
         self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
+        account.finish()
         return self
+
+    def _public_settings(self, corpus: PrivateCorpus, schedule: Schedule) -> dict[str, Any]:
+        """What a ledger notes beside the cost of this fit."""
+        names = ("n_components", "alpha0", "steps", "offset", "decay", "clip", "word_prior")
+        public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
+        public |= {name: getattr(self, name) for name in names} | {"sampling_rate": schedule.rate}
+        return public | {"private": self.noise_seed is None}
 
     def _extra_header(self) -> dict[str, Any]:
         return {"privacy": self.privacy_.to_dict()}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
 import random
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +57,11 @@ BAD = {
     "one.jsonl": lambda path: path.write_bytes(lines(1)),
     "quote.csv": lambda path: path.write_bytes(f'text\n"{SECRET} never closed\n'.encode() * 3),
     "header.csv": lambda path: path.write_bytes(f"{SECRET}\nwords words\n".encode()),
+    "bomb.csv.gz": lambda path: path.write_bytes(
+        gzip.compress(f"text\n{SECRET}\n".encode()) + gzip.compress(bytes(2**22), 9) * 64
+    ),
+    "wide.csv": lambda path: path.write_bytes(f"{SECRET},".encode() * 300_000 + b"\nwords\n"),
+    "bomb.jsonl": lambda path: path.write_bytes(b"[" * 2_000_000 + SECRET.encode()),
     "table.parquet": lambda path: path.write_bytes(SECRET.encode() * 50),
     "counts.npz": lambda path: path.write_bytes(SECRET.encode() * 50),
     "counts.mtx": lambda path: path.write_bytes(SECRET.encode() * 50),
@@ -180,15 +189,47 @@ def test_an_unwritable_place_is_refused_before_the_budget_is_spent(tmp_path: Pat
 
 
 def test_an_unexpected_error_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from private_topics.cli import fitting
+    from private_topics.cli import fit_steps
 
     def broken(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
     (tmp_path / "texts.jsonl").write_bytes(lines())
-    monkeypatch.setattr(fitting, "fit_texts", broken)
+    monkeypatch.setattr(fit_steps, "fit_texts", broken)
     result = run("fit", tmp_path / "texts.jsonl", "-o", tmp_path / "x")
     assert result.exit_code == 1
     assert "internal error (KeyError)" in result.stderr
     assert SECRET not in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_full_disk_is_found_before_the_budget_is_spent(tmp_path: Path) -> None:
+    """The file size limit of a process of its own stands in for a disk that takes some bytes and no more."""
+    (tmp_path / "texts.jsonl").write_bytes(lines())
+    ledger = DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)
+    program = (
+        "import resource, signal, sys\n"
+        "from private_topics.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", program, "fit", tmp_path / "texts.jsonl", "-o", tmp_path / "x"]
+    command += ["--ledger", tmp_path / "budget.db", "--corpus", "c"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: '.*/x' cannot be written: File too large\.\n", done.stderr)
+    assert ledger.entries() == ()
+
+
+def test_a_disk_that_fills_up_meanwhile_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from private_topics.estimators import TopicEstimator
+
+    def full(model: Any, path: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(TopicEstimator, "save", full)
+    (tmp_path / "texts.jsonl").write_bytes(lines(3_000))
+    result = run("fit", tmp_path / "texts.jsonl", "--epsilon", 50, "-k", 1, "-o", tmp_path / "x")
+    assert result.exit_code == 1
+    assert "No space left on device. The model is lost; what it cost stays spent." in result.stderr

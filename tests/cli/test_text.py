@@ -7,6 +7,7 @@ The command line has no noise seed, so the noise is fresh. Eight fits like the f
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,51 @@ def test_a_vocabulary_alone_and_a_public_list(folder: Path, tmp_path: Path) -> N
     assert summary["words"] == 150
     assert any(facts["sha256"] in fact for fact in summary["privacy"]["public"])
     assert "vocabulary" not in [release["name"] for release in summary["privacy"]["releases"]]
+
+
+def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wordfreq", reason="needs the extra 'words'")
+    facts = json.loads(
+        ran("vocabulary", "check", "list:english", "--size", 400, "-o", tmp_path / "w", "--json").stdout
+    )
+    assert len((tmp_path / "w").read_text().splitlines()) == 400
+    named = ["--vocabulary", "list:english", "--vocabulary-size", 400]
+    result = ran(
+        "fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, *named, "--json", "-o", tmp_path / "model"
+    )
+    assert "public word list 'wordfreq" in result.stderr
+    (fact,) = [fact for fact in json.loads(result.stdout)["privacy"]["public"] if "word list" in fact]
+    assert facts["sha256"] in fact
+    assert "english, the 400 most frequent" in fact
+    german = ["vocabulary", "check", "list:german", "--size", 50, "--json"]
+    plain, english = (json.loads(ran(*german, *more).stdout) for more in ([], ["--language", "english"]))
+    assert plain["sha256"] == json.loads(ran(*german, "--language", "german").stdout)["sha256"] != english["sha256"]
+    monkeypatch.setitem(sys.modules, "wordfreq", None)
+    refused = run("fit", folder / "letters.jsonl.gz", *named, "-o", tmp_path / "x")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "pip install 'private-topics[words]'" in refused.stderr
+    assert run("fit", folder / "letters.jsonl.gz", "--vocabulary", "list:latin", "-o", tmp_path / "x").exit_code == 1
+    assert run("vocabulary", "check", tmp_path / "w", "--size", 3).exit_code == 2
+
+
+def test_two_models_with_vocabularies_of_their_own_are_compared(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "w").write_text("nurse\nkind\nparking\ncar\ndinner\nsoup\nunheardof\n")
+    ran(
+        "fit",
+        folder / "letters.jsonl.gz",
+        "-k",
+        2,
+        "--epsilon",
+        30,
+        "--vocabulary",
+        tmp_path / "w",
+        "-o",
+        tmp_path / "b",
+    )
+    ran("report", folder / "model", tmp_path / "b", "-o", tmp_path / "two.html")
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "the models share 6 words" in page
+    assert "unheardof" in page
 
 
 def test_without_privacy_it_says_so(folder: Path, tmp_path: Path) -> None:

@@ -47,8 +47,9 @@ def test_rows_say_who_spent_what(path: Path) -> None:
     assert first.time.startswith("20")
     assert first.time.endswith("+00:00")
     assert second.reservation.guarantee == "concentrated"
-    ledger.finish(number)
+    ledger.finish(number, results={"n_words": 289})
     assert [entry.state for entry in ledger.entries()] == ["finished", "reserved"]
+    assert [entry.results for entry in ledger.entries()] == [{"n_words": 289}, {}]
     assert ledger.spent == (PrivacyBudget(0.5, 1e-7), PrivacyBudget(0.25, 1e-8))
     with pytest.raises(LedgerError, match="plain"):
         ledger.reserve(SMALL, settings={"counts": np.zeros(3)})
@@ -223,6 +224,8 @@ def used(path: Path, forty_rows: bytes) -> DurableLedger:
         (("UPDATE reservation SET state = 'undone' WHERE id = 3",), "damaged"),
         (("UPDATE reservation SET settings = '[[' WHERE id = 3",), "damaged"),
         ((f"UPDATE reservation SET settings = '{'[' * 100_000}' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET results = '[[' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET results = '7' WHERE id = 3",), "damaged"),
         (("UPDATE reservation SET label = cast(x'fffe80' AS TEXT) WHERE id = 3",), "damaged"),
         (("UPDATE corpus SET epsilon = 0.0",), "damaged"),
         (("UPDATE corpus SET set_aside = 2.0",), "damaged"),
@@ -314,6 +317,8 @@ def test_a_note_that_cannot_be_written_only_warns(ledger: DurableLedger, path: P
     with pytest.warns(PrivacyWarning, match="could not note it"):
         ledger.finish(number)
     path.write_bytes(whole)
+    with pytest.warns(PrivacyWarning, match="must be plain"):
+        ledger.finish(number, results={"counts": np.zeros(3)})
     assert ledger.entries()[0].state == "reserved"
 
 

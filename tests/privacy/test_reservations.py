@@ -126,3 +126,17 @@ def test_a_senseless_set_aside_is_refused(tmp_path: Path, set_aside: Any) -> Non
     with pytest.raises(PrivacyError, match="set_aside"):
         DurableLedger.register(tmp_path / "b.db", "notes", 1.0, 1e-6, set_aside=set_aside)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_advice_of_a_refusal_is_true() -> None:
+    """It sends the reader to what is left and says that the total stays; a fit of what is left is then admitted."""
+    ledger = BudgetLedger(1.0, 1e-6)
+    ledger.reserve(PrivacyBudget(0.8, 1e-7))
+    with pytest.raises(PrivacyError) as error:
+        ledger.reserve(PrivacyBudget(0.8, 1e-7))
+    message = str(error.value)
+    assert "smaller epsilon or delta" in message
+    assert "remaining()" in message
+    assert "fixed" in message
+    assert "larger" not in message
+    ledger.reserve(PrivacyBudget(ledger.remaining(delta=1e-7), 1e-7))

@@ -9,6 +9,7 @@ import datetime
 import hashlib
 import html
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -21,12 +22,15 @@ from private_topics import (
     BudgetSplit,
     DurableLedger,
     InputError,
+    PrivacyWarning,
     PrivateSpectralLDA,
     PrivateVariationalLDA,
     SpectralLDA,
 )
+from private_topics.corpus.letters import make_letters
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.evaluation import match_topics, topic_error_l1
+from private_topics.pipeline import WITH_VOCABULARY, PrivateVocabulary, fit_texts
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.reports import write_report
 from private_topics.reports.topics import topics_of
@@ -115,8 +119,13 @@ def test_truth_beside_estimate(model, corpus, tmp_path):
     match = match_topics(model.components_, corpus[1])
     assert [int(found) for found in re.findall(r"<td>topic (\d+)</td>", section)] == [i for i in match if i >= 0]
     assert f"{topic_error_l1(model.components_, corpus[1]):.3f}" in section
-    first = re.findall(r'<th scope="row">(\d+)</th>\n<td><bdi[^>]*>(.*?)</bdi>', section)
+    first = re.findall(r'<th scope="row"><bdi>(\d+)</bdi></th>\n<td><bdi[^>]*>(.*?)</bdi>', section)
     assert first == [(str(i), NAMES[int(row.argmax())]) for i, row in enumerate(corpus[1])]
+    called = ["first <one>", "second", "third", "fourth"]
+    section = report(model, tmp_path, truth=corpus[1], truth_names=called).part('<section id="truth"')
+    assert re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th>', section) == ["first &lt;one&gt;", *called[1:]]
+    with pytest.raises(InputError, match="truth_names"):
+        report(model, tmp_path, truth=corpus[1], truth_names=called[:2])
     more = np.vstack([corpus[1], np.full((1, N_WORDS), 1 / N_WORDS)])
     assert "not found" in report(model, tmp_path, truth=more).text
 
@@ -133,6 +142,43 @@ def test_the_spectrum_is_that_of_the_released_second_moment(model, tmp_path):
     edge = float(re.search(r'<line class="edge"[^>]* y1="([\d.]+)"', picture)[1])
     assert heights == sorted(heights)
     assert [y <= edge for y in heights] == [value >= spectrum.noise_edge for value in spectrum.eigenvalues]
+
+
+@pytest.mark.parametrize("configuration", [1, 2, 3, 4])
+def test_a_configuration_without_a_spectrum_says_so(configuration, corpus, tmp_path):
+    published = {} if configuration < 3 else {"calibration": "published", "allow_unproved": True}
+    other = fitted(corpus[0], configuration=configuration, epsilon=1e4, **published)
+    page = report(other, tmp_path)
+    assert_sound(page)
+    assert other.spectrum_ is None
+    assert "There is no picture for this model. Only the sequential configuration" in page.text
+    assert 'class="spectrum"' not in page.source
+
+
+def test_the_variational_model_has_no_spectrum_either(corpus, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        other = PrivateVariationalLDA(2, epsilon=5.0, delta=1e-5, steps=2).fit(corpus[0][:500])
+    page = report(other, tmp_path)
+    assert_sound(page)
+    assert "it fits the topics to minibatches" in page.text
+
+
+def test_a_private_vocabulary_is_counted_in_words_of_a_unit_and_stands_before_the_graph(tmp_path):
+    texts = [letter.text for letter in make_letters(1_500, seed=2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        private = PrivateSpectralLDA(3, epsilon=40.0, delta=1e-5, refine_steps=1, budget_split=WITH_VOCABULARY)
+        fit_texts(private, texts, PrivateVocabulary())
+    page = Page(write_report(private, tmp_path / "report.html", date=DATE).read_text(encoding="utf-8"))
+    assert_sound(page)
+    releases = private.privacy_.releases
+    table = page.part('<table aria-describedby="releases-p"')
+    assert '<th scope="row">vocabulary</th><td class="num">≤ 100 per unit</td>' in table
+    assert f'<td class="num">{sum(release.coordinates for release in releases[1:]):,}</td>' in table
+    assert "so many words of one document count at most" in page.text
+    assert "Before the graph begins, with noise of their own: vocabulary (10.0%)." in page.text
+    assert "Of the vocabulary no number is published" in page.text
 
 
 def test_the_spectrum_survives_a_file(model, tmp_path):

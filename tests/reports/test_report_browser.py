@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import copy
+import dataclasses
 import http.server
 import io
 import threading
 
 import browser_support
+import numpy as np
 import pytest
 from PIL import Image
 from report_support import HOSTILE, N_WORDS, NAMES
@@ -18,6 +21,7 @@ pytestmark = pytest.mark.skipif(browser_support.program() is None, reason="needs
 NOWHERE = "http://127.0.0.1:9/"  # nobody listens; a request would be seen all the same
 PAPER = "rgb(244, 246, 245)"
 WIDTHS = (1280, 420)
+LONG_NAMES = [f"{'interminable' * 3}{j}" for j in range(N_WORDS)]
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +36,30 @@ def pages(model, corpus, bad_models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     hostile = [f"{HOSTILE[j % len(HOSTILE)]}{j}" for j in range(N_WORDS)]
     hostile[::9] = [f'<img src="{NOWHERE}{j}" onerror="document.title=1">' for j in range(len(hostile[::9]))]
-    long_names = [f"{'interminable' * 3}{j}" for j in range(N_WORDS)]
     bad = list(bad_models.values())
     return {
         "report": write_report(model, folder / "report.html", feature_names=NAMES, truth=corpus[1]),
         "hostile": write_report(model, folder / "hostile.html", feature_names=hostile, title=HOSTILE[0]),
-        "long": write_report(model, folder / "long.html", feature_names=long_names, truth=corpus[1]),
+        "long": write_report(model, folder / "long.html", feature_names=LONG_NAMES, truth=corpus[1]),
         "bad": write_report(bad[2], folder / "bad.html", feature_names=NAMES),
         "comparison": write_comparison(model, bad[1], folder / "comparison.html", feature_names=NAMES),
+        **word_list_pages(model, folder),
     }
 
 
-@pytest.mark.parametrize("name", ["report", "hostile", "long", "bad", "comparison"])
+def word_list_pages(model, folder):
+    """A statement that names a digest of 64 letters, and two vocabularies that share half of their words."""
+    listed, other = copy.copy(model), copy.copy(model)
+    listed.feature_names_in_, other.feature_names_in_ = np.array(NAMES), np.array([*NAMES[30:], *LONG_NAMES[:30]])
+    public = f"the public word list 'letters' (60 words, SHA-256 {'0123456789abcdef' * 4}), of which 60 are used"
+    listed.privacy_ = dataclasses.replace(model.privacy_, public=(*model.privacy_.public, public))
+    return {
+        "list": write_report(listed, folder / "list.html"),
+        "words": write_comparison(listed, other, folder / "words.html"),
+    }
+
+
+@pytest.mark.parametrize("name", ["report", "hostile", "long", "bad", "comparison", "list", "words"])
 def test_pages_load_without_a_complaint_or_a_request(name, browser, pages):
     for width in WIDTHS:
         browser.open(pages[name], width=width)

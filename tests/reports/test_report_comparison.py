@@ -11,10 +11,12 @@ from report_support import NAMES, assert_sound, comparison, fitted
 from private_topics import InputError, SpectralLDA
 
 
-def with_topics(rows: np.ndarray) -> SpectralLDA:
+def with_topics(rows: np.ndarray, words: list[str] | None = None) -> SpectralLDA:
     model = SpectralLDA(len(rows))
     model.components_, model.n_features_in_ = rows, rows.shape[1]
     model.doc_topic_prior_ = np.ones(len(rows))
+    if words is not None:
+        model.feature_names_in_ = np.asarray(words, dtype=object)
     return model
 
 
@@ -75,6 +77,65 @@ def test_settings_that_differ_come_first(model, corpus, tmp_path):
     assert rows[0][1] == "epsilon"
 
 
-def test_another_vocabulary_is_refused(model, tmp_path):
-    with pytest.raises(InputError, match="same vocabulary"):
+def test_columns_without_names_must_be_the_same(model, tmp_path):
+    with pytest.raises(InputError, match="which words two models share"):
         comparison(model, with_topics(np.full((2, 5), 0.2)), tmp_path)
+
+
+FIRST = ["apple", "pear", "plum", "bolt", "nut", "screw"]
+SECOND = ["screw", "nut", "fig", "bolt", "plum", "kiwi", "pear"]
+"""Four words are in both, in another order."""
+
+
+def test_models_with_words_of_their_own_are_compared_on_the_shared_ones(tmp_path):
+    """On the shared words the fruit topics are equal, the tools differ by a known amount; apple and kiwi stay out."""
+    first = np.array([[0.4, 0.3, 0.3, 0, 0, 0], [0, 0, 0, 0.5, 0.25, 0.25]])
+    second = np.array([[0.25, 0.25, 0, 0.5, 0, 0, 0], [0, 0, 0.1, 0, 0.2, 0.5, 0.2]])
+    page = comparison(
+        with_topics(first, FIRST), with_topics(second, SECOND), tmp_path, names=("last year", "this year")
+    )
+    assert_sound(page)
+    pairs = re.findall(r"Topic (\d+) ↔ topic (\d+)</h3>\n<span[^>]*>distance ([\d.]+) · cosine ([\d.]+)", page.source)
+    assert sorted(pairs) == [("0", "1", "0.00", "1.00"), ("1", "0", "0.00", "1.00")]
+    assert "the models share 5 words" in page.text
+    assert "Only in last year: 1 of 6 words The shared words make up 80.0% of its text." in page.text
+    assert "Only in this year: 2 of 7 words The shared words make up 70.0% of its text." in page.text
+    alone = re.findall(r'<p class="small own">(.*?)</p>', page.source)
+    assert [re.findall(r"<bdi>(\w+)</bdi>", part) for part in alone] == [["apple"], ["kiwi", "fig"]]
+    assert set(re.findall(r'<li class="other own"><bdi title="(\w+)"', page.source)) == {"apple", "kiwi", "fig"}
+
+
+def test_the_distance_is_taken_on_shared_words_scaled_to_them(tmp_path):
+    first = np.array([[0.5, 0.25, 0.25]])
+    second = np.array([[0.125, 0.375, 0.5]])
+    page = comparison(with_topics(first, ["own", "a", "b"]), with_topics(second, ["a", "b", "its"]), tmp_path)
+    affinity = np.sqrt(0.5 * 0.25) + np.sqrt(0.5 * 0.75)
+    cosine = (0.5 * 0.25 + 0.5 * 0.75) / np.sqrt(0.5 * (0.25**2 + 0.75**2))
+    assert f"distance {np.sqrt(1 - affinity):.2f} · cosine {cosine:.2f}" in page.text
+
+
+def test_a_topic_of_own_words_alone_has_no_partner(tmp_path):
+    first = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    page = comparison(
+        with_topics(first, ["a", "b", "own"]), with_topics(np.array([[0.5, 0.5]]), ["b", "a"]), tmp_path
+    )
+    assert_sound(page)
+    assert re.findall(r"Topic (\d) ↔ topic (\d)", page.source) == [("0", "0")]
+    assert "Vanished: only in" in page.part('<section id="unmatched"')
+    assert "The shared words make up 100% of its text." in page.text
+
+
+def test_nothing_in_common_is_refused_and_equal_words_need_no_section(tmp_path):
+    row = np.array([[0.5, 0.5]])
+    with pytest.raises(InputError, match="no word in common"):
+        comparison(with_topics(row, ["a", "b"]), with_topics(row, ["c", "d"]), tmp_path)
+    page = comparison(with_topics(row, ["a", "b"]), with_topics(row, ["a", "b"]), tmp_path)
+    assert not page.all("section", "id", "words")
+    assert "Words in both 2all of them" in page.text.replace("both2", "both 2")
+
+
+def test_a_private_word_shown_alone_is_escaped(tmp_path):
+    row = np.array([[0.5, 0.5]])
+    page = comparison(with_topics(row, ["a", "<b>x"]), with_topics(row, ["a", "c"]), tmp_path)
+    assert_sound(page)
+    assert "<b>x" not in page.source

@@ -4,6 +4,7 @@ Exit status 0, 1 (a run failed, with one line that says why) or 2 (bad usage). N
 """
 
 from private_topics.cli.app import app
+from private_topics.cli.auditing import audit
 from private_topics.cli.budget import budget_app, plan
 from private_topics.cli.demonstration import demo, reproduce_paper
 from private_topics.cli.fitting import fit
@@ -21,6 +22,7 @@ app.command()(report)
 app.command()(plan)
 app.add_typer(vocabulary_app, name="vocabulary")
 app.add_typer(budget_app, name="budget")
+app.command()(audit)
 app.command("reproduce")(reproduce_paper)
 
 

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from private_topics._version import __version__
-from private_topics.errors import InputError, ModelFileError, PrivacyError, PrivacyWarning
+from private_topics.errors import EngineError, InputError, ModelFileError, PrivacyError, PrivacyWarning
 
 DEBUG = "PRIVATE_TOPICS_DEBUG"
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -32,10 +32,13 @@ class OneLineErrors(TyperGroup):
                 return super().invoke(ctx)
             except PASSED_ON:
                 raise
-            except (InputError, ModelFileError, PrivacyError) as error:
+            except (EngineError, InputError, ModelFileError, PrivacyError) as error:
                 message = " ".join(str(error).split())
             except OSError as error:
-                message = f"{error.strerror or type(error).__name__}: {error.filename}"
+                message = error.strerror or type(error).__name__
+                message += "" if error.filename is None else f": {error.filename}"
+            except MemoryError:
+                message = "out of memory. Give the run more, or fewer words. What a ledger had reserved stays spent."
             except Exception as error:
                 message = (
                     f"internal error ({type(error).__name__}). {DEBUG}=1 shows more, which may quote the corpus."

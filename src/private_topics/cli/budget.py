@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, print_json
-from private_topics.configurations.plan import plan as forecast
 from private_topics.errors import LedgerError
-from private_topics.privacy.durable_ledger import DurableLedger, LedgerEntry
+
+if TYPE_CHECKING:
+    from private_topics.configurations.forecast import Outcome
+    from private_topics.configurations.plan import Plan
+    from private_topics.privacy.durable_ledger import DurableLedger, LedgerEntry
 
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.", show_default=False)]
+
+PLAN_NOTE = """\
+topics: how many are found. error: of a topic, relative to its length; 1 is what says nothing. documents: for all
+topics with an error of 1/4. Forecasts of the proved ones were right to a factor of about two where they were tried;
+those of the published ones are bounds, every constant one. vi depends on a random start."""
 
 budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corpora, across runs.")
 
@@ -31,6 +41,8 @@ def register(
     quiet: options.Quiet = False,
 ) -> None:
     """Give a corpus its total, once and for all; the file is made where there is none."""
+    from private_topics.privacy.durable_ledger import DurableLedger
+
     DurableLedger.register(ledger, corpus, epsilon, delta)
     Screen(quiet).say(f"{corpus!r} may spend epsilon {epsilon:g}, delta {delta:g} in all runs together.")
 
@@ -42,6 +54,8 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Show what is left of each corpus' budget, what was spent, and by which run."""
+    from private_topics.privacy.durable_ledger import DurableLedger
+
     if not ledger.exists():
         raise LedgerError(f"There is no ledger {ledger}. Make it: private-topics budget register.")
     names = [corpus] if corpus is not None else list(DurableLedger.registered(ledger))
@@ -64,19 +78,58 @@ def plan(
     mean_length: Annotated[float, typer.Option(help="Words of a document.")] = 100.0,
     as_json: options.Json = False,
 ) -> None:
-    """Tell from public numbers, before any data is touched, how many topics a budget is expected to carry."""
+    """Tell from public numbers, before any data is touched, what a budget buys and which configuration is best."""
+    from private_topics.configurations.plan import plan as forecast
+
     plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, alpha0=alpha0, mean_length=mean_length)
-    if not as_json:
-        typer.echo(str(plan))
+    if as_json:
+        print_json(_plan_facts(plan))
         return
-    needed = {"documents_needed": plan.documents_needed, "epsilon_needed": plan.epsilon_needed}
-    print_json(
-        {
-            "expected_topics": plan.expected_topics,
-            "enough": plan.enough,
-            **{name: value if math.isfinite(value) else None for name, value in needed.items()},
-        }
-    )
+    console = Console()
+    typer.echo(str(plan))
+    typer.echo(plan.verdict)
+    table = Table("configuration", "proved", "topics", "error", "documents", "", box=SIMPLE_HEAD)
+    for outcome in plan.outcomes:
+        table.add_row(*(Text(cell) for cell in _outcome_cells(outcome)))
+    console.print(table)
+    typer.echo(PLAN_NOTE)
+    typer.echo("The paper's remarks on its own configurations:")
+    for remark in plan.remarks:
+        typer.echo(f"  {remark}")
+
+
+def _outcome_cells(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.topics is None or outcome.error is None or outcome.documents_needed is None:
+        return outcome.name, "yes" if outcome.proved else "no", "?", "?", "?", outcome.note
+    error = "-" if math.isinf(outcome.error) else f"{'' if outcome.proved else '<= '}{outcome.error:.2g}"
+    many = "never" if math.isinf(outcome.documents_needed) else _about(outcome.documents_needed)
+    return outcome.name, "yes" if outcome.proved else "no", str(outcome.topics), error, many, outcome.note
+
+
+def _about(number: float) -> str:
+    """Two digits: the forecast has no more."""
+    digits = max(0, int(math.log10(max(1.0, number))) - 1)
+    return f"{round(number, -digits):,.0f}" if number < 1e12 else f"{number:.0e}"
+
+
+def _plan_facts(plan: Plan) -> dict[str, Any]:
+    winner = plan.best
+    return {
+        "expected_topics": plan.expected_topics,
+        "enough": plan.enough,
+        "documents_needed": _finite(plan.documents_needed),
+        "epsilon_needed": _finite(plan.epsilon_needed),
+        "best": None if winner is None else winner.name,
+        "configurations": [
+            asdict(outcome) | {"error": _finite(outcome.error), "documents_needed": _finite(outcome.documents_needed)}
+            for outcome in plan.outcomes
+        ],
+        "remarks": list(plan.remarks),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _books(ledger: DurableLedger) -> dict[str, Any]:
@@ -101,22 +154,34 @@ def _run(entry: LedgerEntry) -> dict[str, Any]:
         "delta": budget.delta,
         "state": entry.state,
         "settings": entry.settings,
+        "results": entry.results,
     }
 
 
 def _print_book(console: Console, book: dict[str, Any]) -> None:
     console.print(
         f"{book['corpus']}: epsilon {book['epsilon']:g}, delta {book['delta']:g}; spent {book['epsilon_spent']:.4g}, "
-        f"left for one more run {book['epsilon_left']:.4g}",
+        f"left for one more run at that delta {book['epsilon_left']:.4g}",
         highlight=False,
         soft_wrap=True,
         markup=False,
     )
     if not book["runs"]:
         return
-    table = Table("run", "time", "label", "epsilon", "delta", "state", "what")
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("run", "time (UTC)", "label", "epsilon", "delta", "state", "what"):
+        table.add_column(name, overflow="fold", no_wrap=name == "time (UTC)")
     for run in book["runs"]:
-        what = str(run["settings"].get("estimator", ""))
-        row = run["id"], run["time"], run["label"], f"{run['epsilon']:g}", f"{run['delta']:g}", run["state"], what
+        time = str(run["time"])[:16].replace("T", " ")
+        row = run["id"], time, run["label"], f"{run['epsilon']:g}", f"{run['delta']:g}", run["state"], _what(run)
         table.add_row(*(Text(str(value)) for value in row))
     console.print(table)
+
+
+def _what(run: dict[str, Any]) -> str:
+    """The kind of run, on how many units, over how many words, as far as its row says."""
+    noted = {**run["results"], **run["settings"]}
+    numbers = [
+        f"{noted[f'n_{name}']:,} {name}" for name in ("units", "words") if isinstance(noted.get(f"n_{name}"), int)
+    ]
+    return ", ".join([str(noted.get("estimator", "")), *numbers])

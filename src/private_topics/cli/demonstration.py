@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from private_topics.cli import options
-from private_topics.cli.fitting import STAGES_BEFORE_REFINEMENT, write_model_report
 from private_topics.cli.screen import Screen
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.counts import stack_rows
-from private_topics.corpus.letters import make_letters, topic_names, true_topics, write_letters
-from private_topics.corpus.readers import open_texts
-from private_topics.evaluation import (
-    document_completion_perplexity,
-    match_topics,
-    topic_error_l1,
-    topic_error_l2,
-    unigram_perplexity,
-)
-from private_topics.pipeline import WITH_VOCABULARY, PrivateVocabulary, fit_texts
-from private_topics.privacy.durable_ledger import DurableLedger
-from private_topics.private_estimator import PrivateSpectralLDA
-
-UNIT, CORPUS = "patient_id", "patient letters"
-TOTAL_IN_RUNS = 2.0
-"""The ledger's epsilon, in multiples of this run's; its delta leaves room for more runs."""
-HELD_OUT_LETTERS, HELD_OUT_SEED = 2_000, 1_000_003
-SHOWN_WORDS = 6
 
 
 def demo(
@@ -45,32 +20,9 @@ def demo(
     quiet: options.Quiet = False,
 ) -> None:
     """Make up letters of patients, learn their topics under differential privacy, and write a report."""
-    screen, started = Screen(quiet), time.perf_counter()
-    folder.mkdir(parents=True, exist_ok=True)
-    source, model_file, report = folder / "letters.jsonl.gz", folder / "letters.model", folder / "report.html"
-    names = topic_names()
-    screen.say(f"Writing {letters:,} made-up letters about {len(names)} topics to {source} …")
-    write_letters(source, letters, seed=seed)
-    ledger = _new_ledger(folder / "budget.db", TOTAL_IN_RUNS * epsilon, 10.0 * delta)
-    screen.say(f"Fitting with epsilon {epsilon:g}, delta {delta:g}; patients are protected, the vocabulary too …")
-    model = PrivateSpectralLDA(
-        len(names), epsilon=epsilon, delta=delta, budget_split=WITH_VOCABULARY, ledger=ledger, random_state=0
-    )
-    with screen.watch(stages=STAGES_BEFORE_REFINEMENT + model.refine_steps, show_documents=False) as watch:
-        model.set_params(verbose=watch.stage)
-        fit_texts(model, open_texts(source, unit=UNIT), PrivateVocabulary(), watch=watch)
-        watch.finished()
-    model.set_params(verbose=False)
-    model.save(model_file)
-    words = [str(word) for word in model.feature_names_in_]
-    truth = true_topics(words, model.tokeniser_)
-    write_model_report(model, report, model_file, ledger, truth=truth, title="Patient letters: a demonstration")
-    console = Console()
-    console.print(_truth_table(model.components_, truth, words))
-    console.print(_scores(model, truth, words))
-    typer.echo(f"Report: {report}")
-    screen.say(f"Done in {time.perf_counter() - started:.0f} s. Next: private-topics topics {model_file}; "
-               f"private-topics budget show {folder / 'budget.db'}")  # fmt: skip
+    from private_topics.cli.letters_demo import run_demo
+
+    run_demo(Screen(quiet), folder, letters, epsilon, delta, seed)
 
 
 def reproduce_paper(
@@ -91,45 +43,3 @@ def reproduce_paper(
         raise typer.BadParameter("name a figure or table, or use --list", param_hint="NAME")
     for written in reproduce(name, quick=quick, out=out, seed=seed):
         typer.echo(str(written))
-
-
-def _new_ledger(path: Path, epsilon: float, delta: float) -> DurableLedger:
-    """The letters are drawn anew, so their budget is new too. Never do this with letters of real people."""
-    path.unlink(missing_ok=True)
-    DurableLedger.register(path, CORPUS, epsilon, delta)
-    return DurableLedger(path, CORPUS, label="demo")
-
-
-def _truth_table(estimate: np.ndarray, truth: np.ndarray, words: list[str]) -> Table:
-    """True topics in order, the matched estimate beside each; words found in both are set in bold."""
-    table = Table("topic", "true words", "estimated words", title="Truth beside private estimate")
-    table.add_column("L1 error", justify="right")
-    for i, match in enumerate(match_topics(estimate, truth)):
-        wanted = np.argsort(-truth[i], kind="stable")[:SHOWN_WORDS]
-        if match < 0:
-            table.add_row(topic_names()[i], _marked(wanted, wanted[:0], words), "not found", "")
-            continue
-        found = np.argsort(-estimate[match], kind="stable")[:SHOWN_WORDS]
-        error = f"{topic_error_l1(estimate[match][None], truth[i][None]):.3f}"
-        table.add_row(topic_names()[i], _marked(wanted, found, words), _marked(found, wanted, words), error)
-    return table
-
-
-def _marked(shown: np.ndarray, others: np.ndarray, words: list[str]) -> str:
-    shared = set(others.tolist())
-    return " ".join(f"[bold]{words[j]}[/bold]" if j in shared else f"[dim]{words[j]}[/dim]" for j in shown.tolist())
-
-
-def _scores(model: PrivateSpectralLDA, truth: np.ndarray, words: list[str]) -> Table:
-    """Against the truth, and on letters that the model has not seen."""
-    unseen = [letter.text for letter in make_letters(HELD_OUT_LETTERS, seed=HELD_OUT_SEED)]
-    counts = stack_rows(list(count_texts(unseen, words, model.tokeniser_)))
-    marginal = model.doc_topic_prior_ @ model.components_
-    scores = Table(box=None, show_header=False, padding=(0, 2))
-    scores.add_row("words of the private vocabulary", f"{len(words):,}")
-    scores.add_row("topic error (relative L2, matched)", f"{topic_error_l2(model.components_, truth):.4f}")
-    scores.add_row("perplexity of unseen letters", f"{model.perplexity(counts):.1f}")
-    scores.add_row("  by the true topics", f"{document_completion_perplexity(truth, counts):.1f}")
-    scores.add_row("  by word frequencies alone", f"{unigram_perplexity(marginal / marginal.sum(), counts):.1f}")
-    scores.add_row("epsilon left in the ledger", f"{model.ledger.remaining():.3g} of {model.ledger.total.epsilon:g}")
-    return scores

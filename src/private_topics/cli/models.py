@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from private_topics.cli import options
-from private_topics.cli.fitting import write_model_report
 from private_topics.cli.screen import Screen, print_json
-from private_topics.cli.sources import check_writable, counts_for, ledger_of, read_names
-from private_topics.corpus.counts import stack_rows
-from private_topics.estimators import load
-from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
+from private_topics.whole_files import whole_file, write_whole_text
 
 NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
@@ -34,6 +30,9 @@ def show_topics(
     as_json: options.Json = False,
 ) -> None:
     """Print the most probable words of each topic: a table on a terminal, tab-separated lines in a pipe."""
+    from private_topics.cli.sources import read_names
+    from private_topics.estimators import load
+
     fitted = load(model)
     names = None if vocabulary is None else read_names(vocabulary, fitted.n_features_in_)
     weights = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
@@ -69,6 +68,11 @@ def transform(
     """Topic proportions of each document, one row per document. They are not private."""
     if output is not None and output.suffix not in (".npy", ".csv"):
         raise typer.BadParameter("give a name that ends in .npy or .csv", param_hint="--output")
+    import numpy as np
+
+    from private_topics.cli.sources import check_writable, counts_for
+    from private_topics.estimators import load
+
     check_writable(output)
     fitted = load(model)
     corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
@@ -77,11 +81,13 @@ def transform(
     if output is None:
         _write_csv(sys.stdout, proportions)
     elif output.suffix == ".csv":
-        rows = list(proportions)
-        with open(output, "w", encoding="utf-8") as file:
-            _write_csv(file, iter(rows))
+        text = io.StringIO()
+        _write_csv(text, proportions)
+        write_whole_text(output, text.getvalue())
     else:
-        np.save(output, np.vstack(list(proportions)), allow_pickle=False)
+        rows = np.vstack(list(proportions))
+        with whole_file(output) as file:
+            np.save(file, rows, allow_pickle=False)
 
 
 def evaluate(
@@ -95,6 +101,11 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Score a model on held-out documents: half of each document predicts its other half."""
+    from private_topics.cli.sources import counts_for
+    from private_topics.corpus.counts import stack_rows
+    from private_topics.estimators import load
+    from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
+
     fitted = load(model)
     corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
     Screen(quiet).say(NOT_COVERED)
@@ -103,7 +114,7 @@ def evaluate(
     scores["unigram_perplexity"] = unigram_perplexity(_marginal(fitted), held_out)
     if fitted.n_features_in_ >= COHERENCE_WORDS:
         coherence = npmi_coherence(fitted.components_, held_out, top_n=COHERENCE_WORDS)
-        scores["npmi_coherence"] = float(np.mean(coherence))
+        scores["npmi_coherence"] = float(coherence.mean())
         most = min(DIVERSITY_WORDS, fitted.n_features_in_)
         scores["topic_diversity"] = topic_diversity(fitted.components_, top_n=most)
     if as_json:
@@ -125,6 +136,10 @@ def report(
     quiet: options.Quiet = False,
 ) -> None:
     """Write an HTML report on a model, or a comparison of two."""
+    from private_topics.cli.fit_steps import write_model_report
+    from private_topics.cli.sources import check_writable, ledger_of
+    from private_topics.estimators import load
+
     check_writable(output)
     heading = {} if title is None else {"title": title}
     if other is None:
@@ -140,13 +155,13 @@ def _number(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4f}"
 
 
-def _marginal(model: Any) -> np.ndarray:
+def _marginal(model: Any) -> Any:
     """The word distribution of the model without telling topics apart."""
-    marginal: np.ndarray = model.doc_topic_prior_ @ model.components_
+    marginal = model.doc_topic_prior_ @ model.components_
     return marginal / marginal.sum()
 
 
-def _write_csv(file: Any, proportions: Iterator[np.ndarray]) -> None:
+def _write_csv(file: Any, proportions: Iterator[Any]) -> None:
     for rows in proportions:
         for row in rows:
             file.write(",".join(f"{value:.8g}" for value in row) + "\n")

@@ -38,12 +38,27 @@ Languages = Annotated[
     list[str] | None,
     typer.Option(
         "--language",
-        help="Drop the stop words of this language; repeatable; 'none' drops none; english if not given.",
+        help="Drop the stop words of this language; repeatable; 'none' drops none. If not given: english, or the "
+        "language of a list named by --vocabulary.",
     ),
 ]
 MinLength = Annotated[int, typer.Option(help="Letters of the shortest word.")]
 Stem = Annotated[bool, typer.Option("--stem", help="Take the plural s from English words.")]
-VocabularySize = Annotated[int | None, typer.Option(min=1, help="At most so many words.")]
+VocabularySize = Annotated[
+    int | None, typer.Option(min=1, help="At most so many words; of a named list, the most frequent.")
+]
+Engine = Annotated[
+    str,
+    typer.Option(help="Where the sums over the documents are computed: local, spark or gpu. The result is the same."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        help="With --engine spark: the cluster, such as spark://host:7077, yarn or local[4]. If not given: "
+        "$PRIVATE_TOPICS_SPARK_MASTER, else what spark-submit or Spark's settings say.",
+        show_default=False,
+    ),
+]
 Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.")]
 Ledger = Annotated[
     Path | None, typer.Option(help="Budget ledger that holds all runs on a corpus to one total; needs --corpus.")

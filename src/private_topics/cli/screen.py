@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from private_topics.pipeline import Watch
+from private_topics.progress import Watch
 
 Item = TypeVar("Item")
 UPDATE_EVERY = 256

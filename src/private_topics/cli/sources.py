@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from private_topics.corpus.text_source import TextSource
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.errors import InputError, LedgerError
 from private_topics.privacy.durable_ledger import DurableLedger
+
+PROBE_BYTES = 2**20
+"""A disk that cannot take so much is full."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
@@ -73,6 +77,11 @@ def check_writable(*paths: Path | None) -> None:
             raise InputError(
                 f"{str(path)!r} cannot be written: it must be a file in a folder that may be written to."
             )
+        try:
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(bytes(PROBE_BYTES))
+        except OSError as error:
+            raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
 
 def read_names(path: Path, n_words: int) -> list[str]:

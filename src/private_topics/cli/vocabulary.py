@@ -9,11 +9,8 @@ import typer
 
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, print_json
-from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
-from private_topics.corpus.vocabulary import read_word_list
 from private_topics.errors import InputError
-from private_topics.pipeline import PrivateVocabulary, make_vocabulary
-from private_topics.privacy.budget import PrivacyBudget
+from private_topics.whole_files import write_whole_text
 
 vocabulary_app = typer.Typer(no_args_is_help=True, help="Make a private vocabulary, or check a public one.")
 
@@ -43,6 +40,10 @@ def private(
     quiet: options.Quiet = False,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
+    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
+    from private_topics.pipeline import PrivateVocabulary, make_vocabulary
+    from private_topics.privacy.budget import PrivacyBudget
+
     screen = Screen(quiet)
     check_writable(output)
     purse = ledger_of(ledger, corpus, label or output.name)
@@ -55,7 +56,7 @@ def private(
         words, run = make_vocabulary(
             texts, budget, wanted, tokeniser_of(language, min_length, stem), ledger=purse, watch=watch
         )
-    output.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    write_whole_text(output, "".join(f"{word}\n" for word in words))
     screen.say(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
         f"{'documents' if unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
@@ -66,15 +67,34 @@ def private(
 
 @vocabulary_app.command()
 def check(
-    words: Annotated[Path, typer.Argument(metavar="LIST", help="Words, one per line.", show_default=False)],
+    words: Annotated[
+        str,
+        typer.Argument(
+            metavar="LIST",
+            help="A file with one word per line, or the name of a public list: list:english, list:german, …",
+            show_default=False,
+        ),
+    ],
+    size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a named list: so many of the most frequent words; 10,000 if not given."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the usable words there, one per line.")
+    ] = None,
     language: options.Languages = None,
     min_length: options.MinLength = 3,
     stem: options.Stem = False,
     as_json: options.Json = False,
 ) -> None:
     """Say how many entries of a public list the tokeniser can meet, and the digest that a statement will name."""
-    found = read_word_list(words)
-    usable = tokeniser_of(language, min_length, stem).usable(found.words)
+    from private_topics.cli.fit_steps import languages_of, public_list
+    from private_topics.cli.sources import check_writable, tokeniser_of
+
+    check_writable(output)
+    tokeniser = tokeniser_of(languages_of(language, words), min_length, stem)
+    found = public_list(words, size, tokeniser, "--size")
+    usable = tokeniser.usable(found.words)
     facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}
     if as_json:
         print_json(facts)
@@ -83,3 +103,5 @@ def check(
             typer.echo(f"{name}\t{value}")
     if not usable:
         raise InputError(f"No entry of {found.name!r} is a word of the tokeniser.")
+    if output is not None:
+        write_whole_text(output, "".join(f"{word}\n" for word in usable))

@@ -1,7 +1,7 @@
-"""Before touching the data: what a number of documents, an epsilon and a number of topics buy.
+"""Before touching the data: what a number of documents, an epsilon and a number of topics buy, and by which method.
 
-From public numbers only. The forecast assumes documents of `mean_length` words from LDA with topics of about
-`WORDS_PER_TOPIC` equally likely words; real topics are more uneven, so read it as an order of magnitude.
+From public numbers only; the assumptions are those of `forecast`. Real topics are more uneven than the assumed ones,
+so read it as an order of magnitude.
 """
 
 from __future__ import annotations
@@ -9,19 +9,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from private_topics.configurations.sequential import averaged_noise, carried_topics, spectral_words
+from private_topics.configurations.expected_errors import Setting, sequential_topics
+from private_topics.configurations.forecast import (
+    PRECISION,
+    Outcome,
+    best,
+    outcomes,
+    remarks,
+    smallest,
+)
 from private_topics.errors import InputError
-from private_topics.privacy.accountant import mu_of_budget
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
-
-WORDS_PER_TOPIC = 60.0
-SPIKE = 0.5  # a direction is seen when its eigenvalue exceeds half the noise edge (spiked random matrices)
-LARGEST_SEARCH = 1e12
+from private_topics.privacy.budget import PrivacyBudget
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for."""
+    """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for.
+
+    That is the default, the sequential release; `outcomes` has every configuration beside it.
+    """
 
     n_documents: int
     n_words: int
@@ -34,7 +40,7 @@ class Plan:
 
     @property
     def expected_topics(self) -> int:
-        return max(0, min(self.n_components, self._seen(), self._carried()))
+        return sequential_topics(self._setting())
 
     @property
     def enough(self) -> bool:
@@ -43,12 +49,46 @@ class Plan:
     @property
     def documents_needed(self) -> float:
         """Documents for all topics at this epsilon."""
-        return _search(lambda n: replace(self, n_documents=max(1, int(n))).enough, float(self.n_documents))
+        return smallest(lambda n: replace(self, n_documents=max(1, int(n))).enough, float(self.n_documents))
 
     @property
     def epsilon_needed(self) -> float:
         """Epsilon for all topics with these documents."""
-        return _search(lambda value: replace(self, epsilon=value).enough, self.epsilon)
+        return smallest(lambda value: replace(self, epsilon=value).enough, self.epsilon)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What each configuration is expected to do: topics, their error, documents for all topics."""
+        return outcomes(self._setting())
+
+    @property
+    def best(self) -> Outcome | None:
+        """The proved configuration that is expected to win; None where none tells topics apart."""
+        return best(self.outcomes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which of its own configurations the paper prefers here, remark by remark."""
+        return remarks(self._setting())
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which configuration is expected to win."""
+        winner = self.best
+        if winner is None:
+            return "No configuration is expected to tell topics apart; the model would be the word frequencies."
+        said = f"Expected to win: {winner.name}, {winner.topics} topics with a relative error of {winner.error:.2g}."
+        level = ", ".join(outcome.name for outcome in self.level)
+        return f"{said} Level with it, as far as a forecast can tell: {level}." if level else said
+
+    @property
+    def level(self) -> tuple[Outcome, ...]:
+        """The proved configurations that the forecast cannot tell from the best one."""
+        winner = self.best
+        if winner is None or winner.error is None:
+            return ()
+        others = (outcome for outcome in self.outcomes if outcome.proved and outcome.carries and outcome != winner)
+        return tuple(outcome for outcome in others if (outcome.error or 0.0) < PRECISION * winner.error)
 
     def __str__(self) -> str:
         head = (
@@ -57,28 +97,22 @@ class Plan:
         )
         if self.enough:
             return head
-        return (
-            f"{head} For all {self.n_components}: about {self.documents_needed:,.0f} documents at this epsilon, or "
-            f"epsilon {self.epsilon_needed:.2g} with these documents."
+        documents, epsilon = self.documents_needed, self.epsilon_needed
+        more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
+        weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
+        return f"{head} For all {self.n_components}: {more} at this epsilon, or {weaker} with these documents."
+
+    def _setting(self) -> Setting:
+        return Setting(
+            self.n_documents,
+            self.n_words,
+            self.n_components,
+            self.epsilon,
+            self.delta,
+            self.alpha0,
+            self.mean_length,
+            self.refine_steps,
         )
-
-    def _mu(self) -> float:
-        return mu_of_budget(self.epsilon, self.delta)
-
-    def _seen(self) -> int:
-        """Topics whose direction in the second moment stands out of its noise."""
-        words = min(self.n_words, spectral_words(self._mu(), self.n_documents))
-        clip = 1.0 / self.mean_length  # the norm of phi2 of a document of mean length, most words distinct
-        noise = math.sqrt(2.0) * clip / (self._mu() * math.sqrt(BudgetSplit().second))
-        edge = noise * math.sqrt(2.0 * words) / self.n_documents
-        # s_i ||mu_i||² with k equal topics: 1 / (k (alpha0 + 1) words per topic)
-        return int(1.0 / ((self.alpha0 + 1.0) * WORDS_PER_TOPIC * SPIKE * edge))
-
-    def _carried(self) -> int:
-        """Topics the refinement can estimate on all words."""
-        noise = averaged_noise(self._mu(), BudgetSplit().refine, self.refine_steps)
-        mass = self.n_documents * math.sqrt(self.mean_length)
-        return carried_topics(noise * self.n_words / mass)
 
 
 def plan(
@@ -100,17 +134,3 @@ def plan(
         if not 0.0 < float(number) < math.inf:
             raise InputError(f"The {name!r} parameter of plan must be a float in the range (0, inf). Got {number!r}.")
     return Plan(n_documents, n_words, n_components, float(epsilon), float(delta), float(alpha0), float(mean_length))
-
-
-def _search(enough: object, start: float) -> float:
-    """The smallest value from `start` on that is enough, to two per cent; infinity where none is."""
-    assert callable(enough)
-    low = high = start
-    while not enough(high):
-        low, high = high, 2.0 * high
-        if high > LARGEST_SEARCH:
-            return math.inf
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

@@ -210,8 +210,9 @@ class Sequential:
             unigram = unigram_posterior(first.value, first.sigma)
             return self.refined_on(None, start, unigram, chosen.noise, self.split.refine)
         unigram = unigram_posterior(*self.sharpened_unigram(first, TAIL_SHARE * self.split.refine))
-        shares = [rows / rows.sum(axis=-1, keepdims=True) for rows in (start[:, words], unigram[words])]
-        topics, alpha = self.refined_on(words, *shares, chosen.noise, (1.0 - TAIL_SHARE) * self.split.refine)
+        inside, part = start[:, words], unigram[words]
+        inside, part = inside / inside.sum(axis=1, keepdims=True), part / part.sum()
+        topics, alpha = self.refined_on(words, inside, part, chosen.noise, (1.0 - TAIL_SHARE) * self.split.refine)
         return on_all_words(topics, words, unigram), alpha
 
     def refined_on(

@@ -21,7 +21,7 @@ from private_topics.configurations.bounds import (
     topics,
 )
 from private_topics.configurations.graph import CONFIGURATIONS
-from private_topics.configurations.noise_scales import tau
+from private_topics.configurations.noise_scales import procedure_lower_bound, tau
 from private_topics.errors import InputError
 
 # What the budget of a configuration is divided over: its noisy edges, and the releases of Procedure 1.
@@ -78,10 +78,35 @@ def utility_bound(
     return math.fsum(utility_terms(configuration, problem, taus, as_derived=as_derived))
 
 
+def equal_parts(configuration: int) -> dict[str, float]:
+    """Equal fractions of (ε, δ) for the noisy edges and the releases of Procedure 1."""
+    return dict.fromkeys(PARTS[configuration], 1.0 / len(PARTS[configuration]))
+
+
+def taus_of(parts: Mapping[str, float], epsilon: float, delta: float) -> dict[str, float]:
+    """`τ` of each part when it has this fraction of (ε, δ), which add up. Paper, Proposition on composition."""
+    return {part: tau(share * epsilon, share * delta) for part, share in parts.items()}
+
+
 def equal_taus(configuration: int, epsilon: float, delta: float) -> dict[str, float]:
     """`τ` of each part when (ε, δ) is divided equally over the noisy edges and the releases of Procedure 1."""
-    parts = PARTS[configuration]
-    return dict.fromkeys(parts, tau(epsilon / len(parts), delta / len(parts)))
+    return taus_of(equal_parts(configuration), epsilon, delta)
+
+
+def refused(configuration: int, problem: Problem, parts: Mapping[str, float], epsilon: float, delta: float) -> bool:
+    """Whether Procedure 1, without its noise, finds zero for a lower bound that this configuration needs."""
+    values = {"sigma_k": problem.sigma_k, "gamma_s": problem.gamma_s}
+    return any(
+        procedure_lower_bound(
+            values[part],
+            n_documents=problem.n_documents,
+            epsilon=parts[part] * epsilon,
+            delta=min(0.5, parts[part] * delta),
+        )
+        == 0.0
+        for part in PARTS[configuration]
+        if part in values
+    )
 
 
 def utility_table(problem: Problem, epsilon: float, delta: float, *, as_derived: bool = False) -> dict[int, float]:

@@ -134,18 +134,21 @@ class DurableLedger:
             books = Books.read(connection, self.path, self.corpus)
             if not admits(books.total, [*books.reservations, reservation], books.set_aside):
                 raise refusal(books.total, reservation)
-            number = books.append(connection, reservation, self.label, _settings_text(settings))
+            number = books.append(connection, reservation, self.label, _noted_text("settings", settings))
             connection.execute("COMMIT")
             return number
 
-    def finish(self, entry: int) -> None:
-        """Note that a fit came to its end. For the reader only, so a failure warns: the cost was written before."""
+    def finish(self, entry: int, *, results: Mapping[str, Any] | None = None) -> None:
+        """Note that a fit came to its end. For the reader only, so a failure warns: the cost was written before.
+
+        `results`: public values that were not known at the reservation, such as the size of a private vocabulary.
+        """
         try:
             with opened(self.path) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 check(connection, self.path)
-                row = STATES[1], entry, self.corpus
-                connection.execute("UPDATE reservation SET state = ? WHERE id = ? AND corpus = ?", row)
+                row = STATES[1], _noted_text("results", results), entry, self.corpus
+                connection.execute("UPDATE reservation SET state = ?, results = ? WHERE id = ? AND corpus = ?", row)
                 connection.execute("COMMIT")
         except LedgerError as error:
             warnings.warn(f"The fit is finished, but the ledger could not note it. {error}", PrivacyWarning, 2)
@@ -169,13 +172,13 @@ class DurableLedger:
         return f"DurableLedger({self.path!r}, corpus={self.corpus!r})"
 
 
-def _settings_text(settings: Mapping[str, Any] | None) -> str:
-    noted = dict(settings or {})
+def _noted_text(parameter: str, values: Mapping[str, Any] | None) -> str:
+    noted = dict(values or {})
     if not all(isinstance(value, str | int | float | bool | None) for value in noted.values()):
-        raise LedgerError("The 'settings' noted in a ledger must be plain: strings, numbers, booleans or None.")
+        raise LedgerError(f"The {parameter!r} noted in a ledger must be plain: strings, numbers, booleans or None.")
     text = json.dumps(noted, sort_keys=True)
     if len(text) > LONGEST_SETTINGS:
-        raise LedgerError(f"The 'settings' noted in a ledger must fit into {LONGEST_SETTINGS} characters.")
+        raise LedgerError(f"The {parameter!r} noted in a ledger must fit into {LONGEST_SETTINGS} characters.")
     return text
 
 

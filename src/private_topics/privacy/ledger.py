@@ -84,11 +84,13 @@ class FitAccount:
     """One fit's dealings with a ledger: it reserves, and notes its public settings and its end where rows are kept.
 
     A ledger is any object with `reserve(budget, **kind)`; one that keeps rows has `finish` too (`DurableLedger`).
+    What is not public before the first release (the size of a private vocabulary) is noted at the end.
     """
 
     def __init__(self, ledger: Any, settings: Mapping[str, Any]) -> None:
         self._ledger = ledger
-        self._settings = {name: getattr(value, "item", lambda v=value: v)() for name, value in settings.items()}
+        self._settings = _plain(settings)
+        self._results: dict[str, Any] = {}
         self._row: Any = None
 
     @property
@@ -100,9 +102,17 @@ class FitAccount:
         noted = {"settings": self._settings} if hasattr(self._ledger, "finish") else {}
         self._row = self._ledger.reserve(budget, **kind, **noted)
 
+    def note(self, **public: Any) -> None:
+        """Add public values to the row: to its settings until it is written, to its results after that."""
+        (self._settings if self._row is None else self._results).update(_plain(public))
+
     def finish(self) -> None:
         if self._row is not None and hasattr(self._ledger, "finish"):
-            self._ledger.finish(self._row)
+            self._ledger.finish(self._row, **({"results": self._results} if self._results else {}))
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: getattr(value, "item", lambda v=value: v)() for name, value in values.items()}
 
 
 def checked_set_aside(set_aside: float) -> float:

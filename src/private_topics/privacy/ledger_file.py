@@ -25,14 +25,14 @@ from private_topics.privacy.ledger import checked_set_aside
 from private_topics.privacy.reservations import Reservation
 
 APPLICATION_ID = 0x70744C67
-VERSION = 1  # of the tables and of the rule that admits reservations
+VERSION = 2  # of the tables and of the rule that admits reservations
 SCHEMA = {
     "corpus": "CREATE TABLE corpus (name TEXT PRIMARY KEY NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL, "
     "set_aside REAL NOT NULL, time TEXT NOT NULL, last TEXT NOT NULL) WITHOUT ROWID",
     "reservation": "CREATE TABLE reservation (id INTEGER PRIMARY KEY, corpus TEXT NOT NULL REFERENCES corpus (name), "
     "time TEXT NOT NULL, label TEXT NOT NULL, guarantee TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL, "
     "threshold_delta REAL NOT NULL, rho REAL NOT NULL, settings TEXT NOT NULL, digest TEXT NOT NULL, "
-    "state TEXT NOT NULL)",
+    "state TEXT NOT NULL, results TEXT NOT NULL)",
 }
 STATES = ("reserved", "finished")
 DIGESTED = "time, label, guarantee, epsilon, delta, threshold_delta, rho, settings"
@@ -49,7 +49,7 @@ SAFETY = (
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One fit: when, what it may spend, its public settings, and whether it came to its end."""
+    """One fit: when, what it may spend, its public settings, whether it came to its end, and what it noted there."""
 
     id: int
     time: str
@@ -58,6 +58,7 @@ class LedgerEntry:
     rho: float
     settings: dict[str, Any]
     state: str
+    results: dict[str, Any]
 
 
 @contextmanager
@@ -132,12 +133,12 @@ class Books:
     def _checked(cls, connection: sqlite3.Connection, name: str, *row: Any) -> Books:
         epsilon, delta, set_aside, time, last = row
         entries, reached = [], digest(name, epsilon, delta, set_aside, time)
-        query = f"SELECT id, {DIGESTED}, digest, state FROM reservation WHERE corpus = ? ORDER BY id"
-        for number, *fields, noted, state in connection.execute(query, (name,)):
+        query = f"SELECT id, {DIGESTED}, digest, state, results FROM reservation WHERE corpus = ? ORDER BY id"
+        for number, *fields, noted, state, results in connection.execute(query, (name,)):
             reached = digest(reached, *fields)
             if reached != noted or state not in STATES:
                 raise ValueError("a row was altered")
-            entries.append(_entry(number, *fields, state))
+            entries.append(_entry(number, *fields, state, results))
         if reached != last:
             raise ValueError("rows are missing")
         return cls(name, PrivacyBudget(epsilon, delta), checked_set_aside(set_aside), tuple(entries), last)
@@ -149,8 +150,9 @@ class Books:
         fields = now(), label, *costs, settings
         last = digest(self.last, *fields)
         cursor = connection.execute(
-            f"INSERT INTO reservation (corpus, {DIGESTED}, digest, state) VALUES (?{', ?' * (len(fields) + 2)})",
-            (self.corpus, *fields, last, STATES[0]),
+            f"INSERT INTO reservation (corpus, {DIGESTED}, digest, state, results) "
+            f"VALUES (?{', ?' * (len(fields) + 3)})",
+            (self.corpus, *fields, last, STATES[0], "{}"),
         )
         connection.execute("UPDATE corpus SET last = ? WHERE name = ?", (last, self.corpus))
         assert cursor.lastrowid is not None
@@ -158,11 +160,12 @@ class Books:
 
 
 def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
-    guarantee, epsilon, delta, threshold_delta, rho, settings, state = row
+    guarantee, epsilon, delta, threshold_delta, rho, settings, state, results = row
     reservation = Reservation(PrivacyBudget(epsilon, delta), guarantee, threshold_delta)
     if not abs(rho - reservation.rho) <= 1e-6 * reservation.rho:
         raise ValueError("the cost is not that of the budget")
-    return LedgerEntry(number, time, label, reservation, rho, dict(json.loads(settings)), state)
+    noted = dict(json.loads(settings)), state, dict(json.loads(results))
+    return LedgerEntry(number, time, label, reservation, rho, *noted)
 
 
 def digest(*fields: str | float) -> str:

@@ -222,6 +222,7 @@ def refusal(total: PrivacyBudget, reservation: Reservation) -> PrivacyError:
     """The error of a reservation that does not fit."""
     return PrivacyError(
         f"This fit at epsilon={reservation.epsilon:g}, delta={reservation.delta:g} would exceed the corpus's total "
-        f"budget of epsilon={total.epsilon:g}, delta={total.delta:g}. Nothing was released. "
-        "Lower epsilon, or register a larger total with whoever answers for the corpus."
+        f"budget of epsilon={total.epsilon:g}, delta={total.delta:g}. Nothing was released. Ask for a smaller "
+        "epsilon or delta: remaining() of the ledger, or `private-topics budget show`, says what is left. The total "
+        "of a corpus is fixed once it is registered."
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from private_topics.errors import PrivacyError
+from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
 
+LARGEST_SHARE, LARGEST_WHOLE = 1.0 + 1e-6, 2**53
+WORD_EVENTS = (ThresholdEvent.__name__, DiscreteThresholdEvent.__name__)
 NOT_COVERED = (
     "how long the fit took and how much memory it used",
     "documents given to transform or perplexity afterwards: their topic proportions are not private",
@@ -21,7 +25,8 @@ class Release:
     """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget.
 
     The sensitivity is in the L2 norm for a Gaussian event, in the L1 norm for a Laplace event; `sigma` is the
-    standard deviation of the noise.
+    standard deviation of the noise. `coordinates` are the numbers that are released; of a vocabulary, the words that
+    count for one unit at most.
     """
 
     name: str
@@ -31,6 +36,16 @@ class Release:
     sigma: float
     share: float
     proof: str
+
+    @property
+    def names_words(self) -> bool:
+        """Whether words come out, those above a threshold, and how many is not known beforehand."""
+        return self.kind in WORD_EVENTS
+
+    @property
+    def numbers(self) -> str:
+        """How many numbers are released, to be shown; of a vocabulary, how many words of one unit count."""
+        return f"≤ {self.coordinates:,} per unit" if self.names_words else f"{self.coordinates:,}"
 
 
 @dataclass(frozen=True)
@@ -84,12 +99,13 @@ class PrivacyStatement:
 
     def table(self) -> str:
         """The releases, one line each, with their shares of the budget."""
-        lines = [f"{'release':<24}{'numbers':>10}{'sensitivity':>14}{'sigma':>12}{'share':>9}"]
+        lines = [f"{'release':<24}{'numbers':>16}{'sensitivity':>14}{'sigma':>12}{'share':>9}"]
         lines += [
-            f"{r.name:<24}{r.coordinates:>10,}{r.sensitivity:>14.4g}{r.sigma:>12.4g}{r.share:>9.2%}"
-            for r in self.releases
+            f"{r.name:<24}{r.numbers:>16}{r.sensitivity:>14.4g}{r.sigma:>12.4g}{r.share:>9.2%}" for r in self.releases
         ]
-        lines.append(f"{'total':<24}{'':>10}{'':>14}{'':>12}{sum(r.share for r in self.releases):>9.2%}")
+        lines.append(f"{'total':<24}{'':>16}{'':>14}{'':>12}{sum(r.share for r in self.releases):>9.2%}")
+        if any(r.names_words for r in self.releases):
+            lines.append("per unit: so many words of a unit count; words above the threshold are named, no numbers.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,18 +113,55 @@ class PrivacyStatement:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrivacyStatement:
-        """Rebuild a statement; refuses a dictionary with other keys."""
+        """Rebuild a statement; refuses a dictionary with other keys, and values of other types or out of range."""
         if not isinstance(data, dict) or set(data) != {field.name for field in fields(cls)}:
             raise PrivacyError("The privacy statement is incomplete or has unknown entries.")
         values = dict(data)
         try:
             values["releases"] = tuple(Release(**release) for release in data["releases"])
-            values["reasons"] = tuple(map(str, data["reasons"]))
-            values["public"] = tuple(map(str, data["public"]))
-            values["not_covered"] = tuple(map(str, data["not_covered"]))
-            return cls(**values)
+            for name in ("reasons", "public", "not_covered"):
+                values[name] = tuple(data[name])
+            found = cls(**values)
         except TypeError:
             raise PrivacyError("The privacy statement's list of releases is damaged.") from None
+        if not found._is_sound() or not all(map(_is_sound_release, found.releases)):
+            raise PrivacyError("The privacy statement holds a value of another type, or one that cannot be.")
+        return found
+
+    def _is_sound(self) -> bool:
+        texts = self.unit, self.neighbours, self.configuration, self.sampler, self.accounting, self.components
+        return (
+            all(map(_is_positive, (self.epsilon, self.epsilon_spent)))
+            and _is_number(self.delta)
+            and 0 <= self.delta < 1
+            and _is_whole(self.n_units)
+            and all(isinstance(flag, bool) for flag in (self.proved, self.private))
+            and all(isinstance(text, str) for text in (*texts, *self.reasons, *self.public, *self.not_covered))
+            and self.proved == (not self.reasons)
+        )
+
+
+def _is_sound_release(release: Release) -> bool:
+    return (
+        all(isinstance(text, str) for text in (release.name, release.kind, release.proof))
+        and bool(release.name.strip())
+        and _is_whole(release.coordinates)
+        and all(map(_is_positive, (release.sensitivity, release.sigma)))
+        and _is_number(release.share)
+        and 0 <= release.share <= LARGEST_SHARE
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_WHOLE
 
 
 def statement_of(

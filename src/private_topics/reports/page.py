@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from private_topics._version import __version__
 from private_topics.errors import InputError
+from private_topics.whole_files import write_whole_text
 
 SECURITY = "default-src 'none'; style-src {styles}; base-uri 'none'; form-action 'none'"
 
@@ -36,9 +37,8 @@ def write_page(path: str | os.PathLike[str], template: str, context: dict[str, A
     page = environment.get_template(template).render(
         **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=versions()
     )
-    target = Path(path)
-    target.write_text(page, encoding="utf-8", newline="\n")
-    return target
+    write_whole_text(path, page)
+    return Path(path)
 
 
 def _digest(text: str) -> str:

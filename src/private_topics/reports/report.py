@@ -25,11 +25,10 @@ from private_topics.reports.sections import (
     settings_of,
     spectrum_of,
     tokeniser_settings,
+    why_no_spectrum,
 )
 from private_topics.reports.topics import topic_map, topics_of, word_names
 from private_topics.reports.verdict import best_guess, statement_of_model, verdict_of
-
-COMPARED_WORDS = 8
 
 
 def write_report(
@@ -40,7 +39,9 @@ def write_report(
     title: str = "Topic model report",
     date: Any = None,
     truth: Any = None,
+    truth_names: Any = None,
     ledger_entries: Any = None,
+    ledger_total: Any = None,
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
 ) -> Path:
@@ -53,7 +54,9 @@ def write_report(
     title : heading of the page.
     date : date of the report, a `datetime.date` or text; today where not given.
     truth : known topics (topics × words), to set beside the estimate in a demonstration.
+    truth_names : what to call them; numbers where not given.
     ledger_entries : rows of `DurableLedger.entries()`: all that was spent on the corpus.
+    ledger_total : `DurableLedger.total`, which all fits on the corpus together keep.
     tokeniser : the `Tokeniser`, or a dict of settings, that made words of the text.
     model_file : the saved model, whose SHA-256 is printed.
     """
@@ -79,7 +82,8 @@ def write_report(
         "settings": settings_of(model),
         "tokeniser": None if tokeniser is None else tokeniser_settings(tokeniser),
         "ledger": None if ledger_entries is None else ledger_rows(ledger_entries),
-        "recovery": None if truth is None else recovery_of(model.components_, truth, names, COMPARED_WORDS),
+        "ledger_total": ledger_total,
+        "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
     }
     context |= _privacy(model, statement)
@@ -88,11 +92,12 @@ def write_report(
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
-        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "guess"))
+        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum", "guess"))
     return {
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
         "spectrum": spectrum_of(model),
+        "no_spectrum": why_no_spectrum(model),
         "guess": best_guess(statement.epsilon, statement.delta),
     }

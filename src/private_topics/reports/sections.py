@@ -17,7 +17,7 @@ from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
-from private_topics.reports.topics import Word, top_words
+from private_topics.reports.topics import Word, printable, top_words
 
 STAGES = {  # what a release is for, by the page that proves it
     "vocabulary": "vocabulary",
@@ -34,6 +34,9 @@ STAGES = {  # what a release is for, by the page that proves it
 }
 OTHER_DOCUMENTS, OTHER_EPSILON = (0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0, 3.0)
 SHADES = 4
+COMPARED_WORDS = 8
+LARGEST_SHOWN = 1e30
+"""Eigenvalues beyond it, or a noise below its inverse, come from no corpus."""
 GRAPH_STYLE = f"\n{STYLE}\n"
 NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 PLAIN = (str, int, float, bool, type(None))
@@ -68,12 +71,16 @@ class NoisyEdge:
 
 @dataclass(frozen=True)
 class Graph:
-    """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges."""
+    """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges.
+
+    `before`: releases that the graph starts from, with their shares (a private vocabulary).
+    """
 
     picture: Markup
     summary: str
     edges: list[NoisyEdge]
     known: bool
+    before: list[tuple[str, float]]
 
 
 def graph_of(statement: PrivacyStatement) -> Graph | None:
@@ -89,7 +96,8 @@ def graph_of(statement: PrivacyStatement) -> Graph | None:
             names = ", ".join(release.name for release in found)
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
     known = placement is SEQUENTIAL or all(edge.releases for edge in edges)
-    return Graph(Markup(picture), placement.summary, edges, known)
+    before = [(release.name, release.share) for release in statement.releases if release.names_words]
+    return Graph(Markup(picture), placement.summary, edges, known, before)
 
 
 def _edge_of(release: str) -> str | None:
@@ -142,10 +150,24 @@ def _expected(base: Plan, epsilon: float, documents: list[int]) -> list[tuple[in
 def spectrum_of(model: Any) -> Markup | None:
     """The picture of the released eigenvalues; None for a model that has none."""
     spectrum = getattr(model, "spectrum_", None)
-    if spectrum is None or not spectrum.eigenvalues or not 0.0 < spectrum.noise_edge < np.inf:
+    if spectrum is None or not spectrum.eigenvalues or not 1.0 / LARGEST_SHOWN < spectrum.noise_edge < LARGEST_SHOWN:
+        return None
+    if not max(map(abs, spectrum.eigenvalues)) < LARGEST_SHOWN:
         return None
     above = min(int(model.supported_components_), len(spectrum.eigenvalues))
     return spectrum_picture(spectrum.eigenvalues, spectrum.noise_edge, above)
+
+
+def why_no_spectrum(model: Any) -> str:
+    """What to read in place of the picture of the eigenvalues."""
+    if not hasattr(model, "spectrum_"):
+        return "Its algorithm takes no eigenvalues: it fits the topics to minibatches."
+    if model.spectrum_ is None:
+        return (
+            "Only the sequential configuration keeps the eigenvalues of its second moment beside the edge of their "
+            "noise; this model has another configuration."
+        )
+    return "Its second moment has no eigenvalue to show, or its noise has no edge."
 
 
 def settings_of(model: Any) -> list[tuple[str, str]]:
@@ -210,7 +232,7 @@ def ledger_rows(entries: Any) -> list[LedgerRow]:
 class Recovered:
     """A true topic beside the estimate matched to it; `found` is None where there is none."""
 
-    true_index: int
+    true_name: str
     found: int | None
     true_words: tuple[Word, ...]
     found_words: tuple[Word, ...]
@@ -226,18 +248,21 @@ class Recovery:
     error_l2: float
 
 
-def recovery_of(components: np.ndarray, truth: Any, names: list[str], n_words: int) -> Recovery:
+def recovery_of(components: np.ndarray, truth: Any, names: list[str], truth_names: Any = None) -> Recovery:
     wanted = np.asarray(truth, dtype=np.float64)
+    called = [printable(name) for name in (range(len(wanted)) if truth_names is None else truth_names)]
+    if len(called) != len(wanted):
+        raise InputError("The 'truth_names' parameter of write_report must have one name for each known topic.")
     match = match_topics(components, wanted)
     rows = []
     for i, j in enumerate(match):
         partner = components[j] if j >= 0 else None
         rows.append(
             Recovered(
-                i,
+                called[i],
                 int(j) if partner is not None else None,
-                top_words(wanted[i], names, n_words),
-                top_words(partner, names, n_words) if partner is not None else (),
+                top_words(wanted[i], names, COMPARED_WORDS),
+                top_words(partner, names, COMPARED_WORDS) if partner is not None else (),
                 float(np.abs(partner - wanted[i]).sum()) if partner is not None else 2.0,
             )
         )

@@ -1,0 +1,44 @@
+"""The command a new user would try, on real mail, in a process of its own: nothing it prints is of the mail."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import private_topics
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
+MAIL = Path(os.environ.get("PRIVATE_TOPICS_DATA", BESIDE)) / "enron_email.train.jsonl.gz"
+FIT = [
+    r"Fitting PrivateSpectralLDA to enron_email\.train\.jsonl\.gz, protecting documents\. "
+    r"Vocabulary: a private one, paid from the budget\.",
+    r"(?:warning: At this budget the model carries \d+ of the 10 topics asked for; [a-zA-Z_.,;: ]+\n)?"
+    r"Wrote (\d+) topics? over ([\d,]+) words to enron\.model\.",
+    r"\(3, 1e-06\)-differential privacy for 15,232 documents, proved; epsilon spent 3\.",
+]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.skipif(not MAIL.exists(), reason=f"needs the corpus {MAIL.name} in shared/data")
+def test_fit_on_mail_prints_nothing_of_it(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("private-topics"), "fit", MAIL, "--topics", "10", "--epsilon", "3"]
+    command += ["--delta", "1e-6", "--vocabulary", "private", "-o", "enron.model"]
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert re.fullmatch("\n".join(FIT[:1]) + "\n" + FIT[1] + "\n?" + "\n".join(FIT[2:]) + "\n", done.stderr), (
+        done.stderr
+    )
+    assert [file.name for file in tmp_path.iterdir()] == ["enron.model"]
+    model = private_topics.load(tmp_path / "enron.model")
+    assert model.privacy_.private
+    assert model.privacy_.proved
+    assert model.privacy_.n_units == 15_232
+    assert 100 < model.n_features_in_ < 5_000

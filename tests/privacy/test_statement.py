@@ -1,0 +1,37 @@
+"""The statement's table: what the column of numbers means, also for a vocabulary."""
+
+from __future__ import annotations
+
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.mechanisms import PrivateRun, Query
+from private_topics.privacy.set_union import SENSITIVITY
+from private_topics.privacy.statement import PrivacyStatement, statement_of
+
+BUDGET = PrivacyBudget(1.0, 1e-6)
+
+
+def statement(sampler: str = "fast", *, words: bool = True) -> PrivacyStatement:
+    run = PrivateRun(BUDGET, sampler=sampler, threshold_delta=1e-7)
+    if words:
+        query = Query("vocabulary", "vector", SENSITIVITY, 2.0**-10, "vocabulary")
+        run.release_words(query, {"pain": 900}, 0.5, threshold_delta=1e-7, most_words=1_000)
+    run.release(Query("unigram", "vector", 1.0, 2.0**-10, "unigram"), [1, 2, 3], 0.5)
+    return statement_of(run, grouped=True, n_units=9, configuration="sequential", public=(), components="")
+
+
+def test_a_vocabulary_is_counted_by_the_words_of_a_unit() -> None:
+    for sampler in ("fast", "exact"):
+        found = statement(sampler)
+        vocabulary, unigram = found.releases
+        assert (vocabulary.names_words, vocabulary.numbers) == (True, "≤ 1,000 per unit")
+        assert (unigram.names_words, unigram.numbers) == (False, "3")
+        lines = found.table().splitlines()
+        assert lines[0].split() == ["release", "numbers", "sensitivity", "sigma", "share"]
+        assert "≤ 1,000 per unit" in lines[1]
+        assert {len(line) for line in lines[:4]} == {len(lines[0])}
+        assert lines[-1].startswith("per unit: ")
+        assert PrivacyStatement.from_dict(found.to_dict()) == found
+
+
+def test_without_a_vocabulary_there_is_no_footnote() -> None:
+    assert "per unit" not in statement(words=False).table()
