@@ -197,7 +197,10 @@ def test_no_extreme_users_exceed_the_sensitivity(frame):
 
 @pytest.mark.parametrize(
     ("module", "names"),
-    [(unit_sums, ("unigram", "second moment", "refinement", "refinement of some words")), (quantised, ASSEMBLED_RELEASES)],
+    [
+        (unit_sums, ("unigram", "second moment", "refinement", "refinement of some words")),
+        (quantised, ASSEMBLED_RELEASES),
+    ],
     ids=["clipping", "clipping inside the frame"],
 )
 def test_contributions_that_are_too_large_are_caught(module, names, monkeypatch):
