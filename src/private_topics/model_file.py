@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import struct
 import zipfile
 from typing import Any, BinaryIO
 
@@ -23,6 +24,9 @@ FORMAT = "private-topics model"
 VERSION, LARGEST_VERSION = 1, 1_000
 HEADER = "header.json"
 LARGEST_HEADER = 64 * 2**20
+MOST_NESTED = 10**6  # lists and dicts of a header: an empty one takes two bytes there and sixty here
+MOST_PARTS, LARGEST_DIRECTORY = 64, 2**16
+END = struct.Struct("<4s4H2LH")  # of a zip without a comment
 PLAIN_KINDS = "biuf"
 
 
@@ -68,18 +72,36 @@ def model_digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     present = os.fstat(file.fileno()).st_size
+    _check_end(file, present)
     with zipfile.ZipFile(file) as archive:
+        parts = archive.infolist()
+        stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+        if not stored or sum(max(part.file_size, part.compress_size) for part in parts) > present:
+            raise ModelFileError("a part has an impossible size.")
         header = _read_header(archive)
         names = header["arrays"]
-        if {info.filename for info in archive.infolist()} != {HEADER, *(f"{name}.npy" for name in names)}:
+        if sorted(part.filename for part in parts) != sorted({HEADER, *(f"{name}.npy" for name in names)}):
             raise ModelFileError("the file holds other parts than its header lists.")
         return header, {name: _read_array(archive, name, present) for name in names}
+
+
+def _check_end(file: BinaryIO, present: int) -> None:
+    """The last record of the zip, before anything is read by it: a short directory of a few parts, nothing behind."""
+    file.seek(max(0, present - END.size - 20))
+    tail = file.read()
+    mark, _, _, _, parts, size, _, comment = END.unpack(tail[-END.size :])
+    moved = tail.startswith(b"PK\6\7") and present < 2**31  # a longer file may have its directory elsewhere
+    if mark != b"PK\5\6" or comment or moved or parts > MOST_PARTS or size > LARGEST_DIRECTORY:
+        raise ModelFileError("this file was not written by private-topics, or is truncated.")
 
 
 def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
     if archive.getinfo(HEADER).file_size > LARGEST_HEADER:
         raise ModelFileError("the header is too large to be genuine.")
-    header = json.loads(archive.read(HEADER))
+    content = archive.read(HEADER)
+    if content.count(b"[") + content.count(b"{") > MOST_NESTED:
+        raise ModelFileError("the header is too large to be genuine.")
+    header = json.loads(content)
     json.dumps(header, ensure_ascii=False).encode()  # refuses half a surrogate pair
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError("this file was not written by private-topics.")
@@ -91,7 +113,7 @@ def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
             f"{VERSION}. Load it with the release that wrote it, or fit again."
         )
     names = header.get("arrays")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) > MOST_PARTS:
         raise ModelFileError("the list of arrays is damaged.")
     return header
 

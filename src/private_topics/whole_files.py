@@ -37,8 +37,10 @@ def whole_file(path: str | os.PathLike[str], *, mode: int = AS_USUAL) -> Iterato
                 os.chmod(temporary, mode & ~_umask())
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(target)
         raise
     _sync_folder(target.parent)
 

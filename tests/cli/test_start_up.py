@@ -21,7 +21,8 @@ finally:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["fit", "--help"], ["report", "--help"], ["budget", "--help"], ["plan", "--help"]],
+    [["--help"], ["--version"], ["fit", "--help"], ["report", "--help"], ["budget", "--help"], ["plan", "--help"],
+     ["audit", "--help"]],  # fmt: skip
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:

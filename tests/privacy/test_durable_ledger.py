@@ -310,6 +310,12 @@ def test_the_file_is_what_it_says(used: DurableLedger, path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["budget.db"]
 
 
+def test_a_commit_waits_for_the_disk(used: DurableLedger, path: Path) -> None:
+    with ledger_file.opened(str(path)) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA: the folder too
+        assert connection.execute("PRAGMA fullfsync").fetchone() == (1,)
+
+
 def test_a_note_that_cannot_be_written_only_warns(ledger: DurableLedger, path: Path) -> None:
     number = ledger.reserve(SMALL)
     whole = path.read_bytes()

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from private_topics.audit import AuditResult, audit, seal, sealed
-from private_topics.cli.fit_steps import public_list
+from private_topics.cli.fit_steps import public_list, write_model_report
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import holds_counts, texts_of
 from private_topics.corpus.blocks import as_blocks
@@ -29,6 +29,7 @@ MEAN_LENGTH = 50
 DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 1_000, 50_000
 STAGES = 20
+__all__ = ["seal", "sealed"]
 FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "configuration", "budget_split")
 
 
@@ -110,18 +111,17 @@ def audited(
     return found
 
 
-def sealed_result(result: AuditResult, statement: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
-    content = sealed(result, statement)
-    return content, seal(content)
+def write(content: dict[str, Any], path: Path, model: Path | None) -> None:
+    """The section alone, or inside the report of the model whose settings were audited."""
+    if model is None or path.suffix.lower() == ".md":
+        write_audit(content, path)
+    else:
+        write_model_report(load(model), path, model, None, audit=content)
 
 
-def write(content: dict[str, Any], digest: str, path: Path) -> None:
-    write_audit(content, digest, path)
-
-
-def print_result(content: dict[str, Any], digest: str) -> None:
+def print_result(content: dict[str, Any]) -> None:
     """Tables on a terminal, tab-separated lines in a pipe."""
-    shown = audit_context(content, digest)
+    shown = audit_context(content)
     console = Console()
     for heads, rows in ((HEADS, shown["releases"]), (WHOLE_HEADS, shown["whole"])):
         if not console.is_terminal:

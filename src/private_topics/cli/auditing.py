@@ -60,7 +60,9 @@ def audit(
     trials: Annotated[int, typer.Option(min=10, help="Of each game against released values.")] = 1_000,
     fits: Annotated[int, typer.Option(min=10, help="Of the game against the final model.")] = 100,
     confidence: Annotated[float, typer.Option(help="That nothing fails by chance in the whole audit.")] = 0.9999,
-    report: Annotated[Path | None, typer.Option(help="Write the sealed section: .html or .md.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the sealed section, .html or .md; with --model, the report with it.")
+    ] = None,
     check: Annotated[
         Path | None, typer.Option(help="Only compute the seal of such a page again.", show_default=False)
     ] = None,
@@ -90,6 +92,8 @@ def audit(
     from private_topics.cli import audit_steps as steps
     from private_topics.cli.sources import check_writable, tokeniser_of
 
+    if report is not None and report.suffix.lower() not in (".html", ".htm", ".md"):
+        raise typer.BadParameter("give a name that ends in .html or .md", param_hint="--report")
     check_writable(report)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "alpha0": alpha0, "refine_steps": refine_steps}
     settings |= {"configuration": steps.configuration_of(configuration), "n_jobs": jobs, "random_state": seed}
@@ -108,14 +112,14 @@ def audit(
         counts, groups = steps.given(corpus, vocabulary, vocabulary_size, tokeniser, **texts)
     screen.say(steps.announcement(estimator, corpus, counts, groups))
     result = steps.audited(screen, estimator, counts, groups, trials, fits, confidence)
-    sealed, digest = steps.sealed_result(result, statement)
+    content = steps.sealed(result, statement)
     if report is not None:
-        steps.write(sealed, digest, report)
+        steps.write(content, report, model)
         screen.say(f"Wrote the section to {report}.")
     if as_json:
-        print_json({"sealed": sealed, "sha256": digest})
+        print_json({"sealed": content, "sha256": steps.seal(content)})
     else:
-        steps.print_result(sealed, digest)
+        steps.print_result(content)
     if not result.passed:
         raise typer.Exit(1)
 

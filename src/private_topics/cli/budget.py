@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from private_topics.cli import options
-from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _run(entry: LedgerEntry) -> dict[str, Any]:
 
 def _print_book(console: Console, book: dict[str, Any]) -> None:
     console.print(
-        f"{book['corpus']}: epsilon {book['epsilon']:g}, delta {book['delta']:g}; spent {book['epsilon_spent']:.4g}, "
+        f"{plain(book['corpus'])}: epsilon {book['epsilon']:g}, delta {book['delta']:g}; spent {book['epsilon_spent']:.4g}, "
         f"left for one more run at that delta {book['epsilon_left']:.4g}",
         highlight=False,
         soft_wrap=True,
@@ -174,7 +174,7 @@ def _print_book(console: Console, book: dict[str, Any]) -> None:
     for run in book["runs"]:
         time = str(run["time"])[:16].replace("T", " ")
         row = run["id"], time, run["label"], f"{run['epsilon']:g}", f"{run['delta']:g}", run["state"], _what(run)
-        table.add_row(*(Text(str(value)) for value in row))
+        table.add_row(*(Text(plain(str(value))) for value in row))
     console.print(table)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from private_topics.cli import options
-from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.whole_files import whole_file, write_whole_text
 
 NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
@@ -40,7 +40,7 @@ def show_topics(
     if as_json:
         print_json([{"topic": i, "share": share, "words": top} for i, (share, top) in enumerate(found)])
         return
-    rows = [(str(i), f"{share:.4f}", " ".join(top)) for i, (share, top) in enumerate(found)]
+    rows = [(str(i), f"{share:.4f}", plain(" ".join(top))) for i, (share, top) in enumerate(found)]
     console = Console()
     if not console.is_terminal:
         for row in rows:

@@ -83,6 +83,11 @@ class _Documents(TextColumn):
         return Text(f"{int(task.completed):,} documents{speed}")
 
 
+def plain(text: str) -> str:
+    """A text from a file that may be a stranger's: what could steer a terminal becomes a replacement character."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
 def print_json(value: Any) -> None:
     """A result for a machine."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

@@ -16,7 +16,18 @@ from typing import Any
 from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger import checked_set_aside
-from private_topics.privacy.ledger_file import STATES, Books, LedgerEntry, check, digest, now, opened, prepare
+from private_topics.privacy.ledger_file import (
+    LONGEST_NAME,
+    LONGEST_SETTINGS,
+    STATES,
+    Books,
+    LedgerEntry,
+    check,
+    digest,
+    now,
+    opened,
+    prepare,
+)
 from private_topics.privacy.reservations import (
     SET_ASIDE,
     Guarantee,
@@ -28,8 +39,6 @@ from private_topics.privacy.reservations import (
 )
 
 __all__ = ["DurableLedger", "LedgerEntry"]
-
-LONGEST_NAME, LONGEST_SETTINGS = 200, 10_000
 
 
 class DurableLedger:

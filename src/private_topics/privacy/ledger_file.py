@@ -37,6 +37,7 @@ SCHEMA = {
 STATES = ("reserved", "finished")
 DIGESTED = "time, label, guarantee, epsilon, delta, threshold_delta, rho, settings"
 WAIT_SECONDS = 60.0
+LONGEST_NAME, LONGEST_SETTINGS, LONGEST_ROW = 200, 10_000, 2**18
 # Nothing in a stranger's file is executed: no functions from its schema, no mapped memory, cells checked as read.
 SAFETY = (
     "PRAGMA trusted_schema = OFF",
@@ -68,8 +69,12 @@ def opened(path: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
     try:
         uri = f"{Path(path).as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
         for pragma in SAFETY:
             connection.execute(pragma)
+        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "page_count")]
+        if found[0] != APPLICATION_ID and found[1] > 0:  # left as it is, journal mode and all
+            raise LedgerError(f"The file {path} is not a budget ledger.")
         if connection.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
             raise LedgerError(f"The ledger {path} is held open in another journal mode. Close what uses it.")
         yield connection
@@ -164,8 +169,19 @@ def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
     reservation = Reservation(PrivacyBudget(epsilon, delta), guarantee, threshold_delta)
     if not abs(rho - reservation.rho) <= 1e-6 * reservation.rho:
         raise ValueError("the cost is not that of the budget")
-    noted = dict(json.loads(settings)), state, dict(json.loads(results))
-    return LedgerEntry(number, time, label, reservation, rho, *noted)
+    if len(label) > LONGEST_NAME or len(time) > LONGEST_NAME:
+        raise ValueError("a text is too long")
+    return LedgerEntry(number, time, label, reservation, rho, _noted(settings), state, _noted(results))
+
+
+def _noted(text: str) -> dict[str, Any]:
+    """Plain values by name, as they were written; a stranger's row may hold anything."""
+    if len(text) > LONGEST_SETTINGS:
+        raise ValueError("a text is too long")
+    values = dict(json.loads(text))
+    if not all(isinstance(value, str | int | float | None) for value in values.values()):
+        raise ValueError("a value of another type")
+    return values
 
 
 def digest(*fields: str | float) -> str:
@@ -179,7 +195,7 @@ def digest(*fields: str | float) -> str:
 def _explained(error: sqlite3.Error, path: str, create: bool) -> LedgerError:
     """What SQLite says, in words that name the remedy. Nothing was reserved."""
     name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or not name:
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_TOOBIG")) or not name:
         return _damaged(path)
     if name.startswith("SQLITE_CANTOPEN") and not create and not os.path.exists(path):
         return LedgerError(f"There is no ledger {path}. Register the corpus: DurableLedger.register.")

@@ -5,6 +5,7 @@ It is made of the sealed content of `private_topics.audit` alone, plain values, 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -34,7 +35,6 @@ MEANING = (
 
 def write_audit(
     content: dict[str, Any],
-    digest: str,
     path: str | os.PathLike[str],
     *,
     title: str = "Privacy audit",
@@ -43,15 +43,15 @@ def write_audit(
     """Write the sealed content of an audit as a page: HTML, or Markdown where the name ends in .md."""
     target = Path(path)
     if target.suffix.lower() in (".md", ".markdown"):
-        write_whole_text(target, markdown(content, digest, title, date_text(date, "write_audit")))
+        write_whole_text(target, markdown(content, title, date_text(date, "write_audit")))
         return target
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("The page of an audit must have a name that ends in .html or .md.")
-    context = {"title": title, "date": date_text(date, "write_audit"), "audit": audit_context(content, digest)}
+    context = {"title": title, "date": date_text(date, "write_audit"), "audit": audit_context(content)}
     return write_page(target, "audit.html", context, [])
 
 
-def audit_context(content: dict[str, Any], digest: str) -> dict[str, Any]:
+def audit_context(content: dict[str, Any]) -> dict[str, Any]:
     """What the template of the section shows."""
     audit = content["audit"]
     return {
@@ -68,9 +68,19 @@ def audit_context(content: dict[str, Any], digest: str) -> dict[str, Any]:
         "neighbours": audit["neighbours"],
         "explanation": EXPLANATION,
         "meaning": MEANING,
-        "seal": f"{SEAL} {digest}",
-        "sealed": f"{BEGIN}\n{_json(content)}\n{END}",
+        "seal": f"{SEAL} {seal(content)}",
+        "sealed": f"{BEGIN}\n{canonical(content)}\n{END}",
     }
+
+
+def canonical(content: dict[str, Any]) -> str:
+    """One spelling: sorted names, no spaces, ASCII, the shortest digits of every float."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def seal(content: dict[str, Any]) -> str:
+    """The digest of the sealed content."""
+    return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
 def headline(audit: dict[str, Any]) -> str:
@@ -108,20 +118,16 @@ def verdict(part: dict[str, Any]) -> str:
     return "FAILED: " + ", ".join(wrong) if wrong else "passed"
 
 
-def markdown(content: dict[str, Any], digest: str, title: str, date: str) -> str:
-    shown = audit_context(content, digest)
+def markdown(content: dict[str, Any], title: str, date: str) -> str:
+    shown = audit_context(content)
     lines = [f"# {title}", "", f"{date}. **{shown['headline']}** (confidence {shown['confidence']}).", ""]
     lines += [f"- FAILED: {trouble}" for trouble in shown["trouble"]] + [""] * bool(shown["trouble"])
     lines += [*_table(HEADS, shown["releases"]), "", EXPLANATION, "", *_table(WHOLE_HEADS, shown["whole"]), ""]
     lines += [*_table(("Setting", "Value"), [*shown["settings"], *shown["versions"]]), ""]
-    lines += [f"{SEAL} `{digest}`", "", MEANING, "", "```text", shown["sealed"], "```", ""]
+    lines += [shown["seal"], "", MEANING, "", "```text", shown["sealed"], "```", ""]
     return "\n".join(lines)
 
 
 def _table(heads: tuple[str, ...], rows: list[Any]) -> list[str]:
     cells = [heads, ("---",) * len(heads), *rows]
     return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in cells]
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture
 from private_topics.reports.page import date_text, write_page
 from private_topics.reports.sections import (
@@ -44,6 +45,7 @@ def write_report(
     ledger_total: Any = None,
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
+    audit: dict[str, Any] | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
 
@@ -59,6 +61,7 @@ def write_report(
     ledger_total : `DurableLedger.total`, which all fits on the corpus together keep.
     tokeniser : the `Tokeniser`, or a dict of settings, that made words of the text.
     model_file : the saved model, whose SHA-256 is printed.
+    audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
@@ -85,6 +88,7 @@ def write_report(
         "ledger_total": ledger_total,
         "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
+        "audit": None if audit is None else audit_context(audit),
     }
     context |= _privacy(model, statement)
     return write_page(path, "report.html", context, [GRAPH_STYLE])

@@ -1,0 +1,50 @@
+"""The frame of a fit is that of its own released second moment: none is kept from another fit, none made of exact sums.
+
+Fit after fit, on one corpus and on another of the same size, the frame is computed anew from the released values; it
+must have the spectrum of the model, and the norms that the next releases count must be the norms inside it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from private_support import captured_releases
+from private_topics import PrivateSpectralLDA, make_lda_corpus
+from private_topics.configurations.sequential import OVERSAMPLE, Spectrum
+from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.engines.local import PrivateCorpus
+from private_topics.moments.unit_sums import FrameNormHistograms
+from private_topics.spectral.denoising import unigram_posterior
+from private_topics.spectral.frame import frame_of
+from private_topics.threads import one_order
+
+N_DOCUMENTS, N_WORDS, N_TOPICS, ALPHA0 = 2_000, 40, 3, 0.1
+
+
+def fit_and_check(corpus_seed: int, noise_seed: int) -> None:
+    X = make_lda_corpus(N_DOCUMENTS, N_WORDS, N_TOPICS, alpha0=ALPHA0, random_state=corpus_seed)[0]
+    model = PrivateSpectralLDA(
+        N_TOPICS, epsilon=60.0, delta=1e-5, alpha0=ALPHA0, refine_steps=1, noise_seed=noise_seed
+    )
+    with captured_releases() as seen:
+        model.fit(X)
+    entering = {entered.query.name: entered for entered, _ in seen}
+    released = {value.name: value for _, value in seen}
+    unigram = unigram_posterior(released["unigram"].value, released["unigram"].sigma)
+    moment, factors = released["second moment"], released["second clip factors"]
+    scale = float(max(factors.value[0], factors.sigma))
+    with one_order():
+        frame = frame_of(
+            moment.value / scale, unigram, ALPHA0, rank=N_TOPICS + OVERSAMPLE, noise=moment.sigma / scale
+        )
+    assert model.spectrum_ == Spectrum.of(frame), "the spectrum is not that of the released second moment"
+    corpus = PrivateCorpus.of(MatrixBlocks(X))
+    step = entering["frame second norms"].query.step
+    (counts,) = corpus.total(FrameNormHistograms(np.arange(N_WORDS), frame.matrix, step))
+    for row, order in zip(counts, ("second", "third"), strict=True):
+        np.testing.assert_array_equal(entering[f"frame {order} norms"].aggregate, row, "another frame was used")
+
+
+def test_every_fit_has_the_frame_of_its_own_releases():
+    for corpus_seed, noise_seed in ((0, 0), (0, 0), (0, 1), (1, 0)):
+        fit_and_check(corpus_seed, noise_seed)
