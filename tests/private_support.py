@@ -131,7 +131,7 @@ def entering_releases(corpus: PrivateCorpus, public: PublicInputs) -> dict[str, 
     fit = sequential(run, corpus, public)
     with numba_threads(1):  # the corpora are tiny
         fit.release_unigram(public.split.unigram)
-        fit.frame(public.words, np.full(public.n_words, 1.0 / public.n_words))
+        fit.frame(public.words, np.full(public.n_words, 1.0 / public.n_words), 2)
         fit.release_inside_frame(public.words, SimpleNamespace(matrix=public.frame))  # type: ignore[arg-type]
         fit.release_statistic(public.topics, "refinement", public.split.refine)
         some = public.topics[:, public.words]

@@ -27,6 +27,7 @@ from private_topics.threads import limited_threads
 
 TRANSFORM_ROUNDS = 50
 PASSES = ("local", "gpu")
+SMALLEST, LARGEST = 1e-9, 1e9  # of positive parameters: beyond, their powers and ratios leave floating point
 
 
 class TopicEstimator(TransformerMixin, BaseEstimator):
@@ -236,7 +237,7 @@ class SpectralLDA(TopicEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
         check_parameters(self)
-        if self.engine not in PASSES:
+        if not isinstance(self.engine, str) or self.engine not in PASSES:
             raise InputError(
                 f"The 'engine' parameter of SpectralLDA must be one of {PASSES}. Got {self.engine!r} instead."
             )
@@ -301,10 +302,17 @@ def check_integer(value: Any, parameter: str, caller: str, smallest: int) -> Non
         )
 
 
+def in_range(value: Any, smallest: float, largest: float) -> bool:
+    """Whether a value is a real number of this range; compared as it is, for `float` of a large int overflows."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and bool(smallest <= value <= largest)
+
+
 def check_positive(value: Any, parameter: str, caller: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) < np.inf:
+    if not in_range(value, SMALLEST, LARGEST):
         raise InputError(
-            f"The {parameter!r} parameter of {caller} must be a float in the range (0, inf). Got {value!r} instead."
+            f"The {parameter!r} parameter of {caller} must be a float in the range [{SMALLEST:g}, {LARGEST:g}]. "
+            f"Got {value!r} instead."
         )
 
 

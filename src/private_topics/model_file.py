@@ -113,8 +113,10 @@ def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
             f"{VERSION}. Load it with the release that wrote it, or fit again."
         )
     names = header.get("arrays")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) > MOST_PARTS:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelFileError("the list of arrays is damaged.")
+    if len(names) != len(set(names)):
+        raise ModelFileError("an array is listed twice.")
     return header
 
 

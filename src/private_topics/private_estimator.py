@@ -168,7 +168,7 @@ class PrivateSpectralLDA(TopicEstimator):
                 f"calibration={self.calibration!r} has no proved cost, so a ledger cannot account for it. "
                 "Pass ledger=None for an experiment on a corpus that needs no protection."
             )
-        if self.engine not in ENGINES:
+        if not isinstance(self.engine, str) or self.engine not in ENGINES:
             raise InputError(
                 f"The 'engine' parameter of {name} must be one of {tuple(ENGINES)}. Got {self.engine!r} instead."
             )

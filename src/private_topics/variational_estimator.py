@@ -6,7 +6,6 @@ estimators.
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,7 +22,15 @@ from private_topics.baselines.vips import (
 )
 from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_integer, check_parameters, check_positive
+from private_topics.estimators import (
+    LARGEST,
+    MODEL_CLASSES,
+    TopicEstimator,
+    check_integer,
+    check_parameters,
+    check_positive,
+    in_range,
+)
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
@@ -259,9 +266,7 @@ def _check_schedule(estimator: Any) -> None:
     check_positive(estimator.offset, "offset", name)
     check_positive(estimator.decay, "decay", name)
     rate = estimator.sampling_rate
-    if rate is not None and (
-        isinstance(rate, bool) or not isinstance(rate, numbers.Real) or not 1e-9 <= float(rate) <= 1.0
-    ):
+    if rate is not None and not in_range(rate, 1e-9, 1.0):
         raise InputError(
             f"The 'sampling_rate' parameter of {name} must be None or a float in the range [1e-9, 1]. "
             f"Got {rate!r} instead."
@@ -271,9 +276,10 @@ def _check_schedule(estimator: Any) -> None:
 def _check_word_prior(estimator: Any) -> None:
     """Below a hundredth, `exp(digamma)` of a word without counts underflows."""
     name, prior = type(estimator).__name__, estimator.word_prior
-    if isinstance(prior, bool) or not isinstance(prior, numbers.Real) or not 0.01 <= float(prior) < np.inf:
+    if not in_range(prior, 0.01, LARGEST):
         raise InputError(
-            f"The 'word_prior' parameter of {name} must be a float in the range [0.01, inf). Got {prior!r} instead."
+            f"The 'word_prior' parameter of {name} must be a float in the range [0.01, {LARGEST:g}]. "
+            f"Got {prior!r} instead."
         )
 
 

@@ -21,8 +21,7 @@ finally:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["fit", "--help"], ["report", "--help"], ["budget", "--help"], ["plan", "--help"],
-     ["audit", "--help"]],  # fmt: skip
+    [["--help"], ["--version"], *([name, "--help"] for name in ("fit", "report", "budget", "plan", "audit"))],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:

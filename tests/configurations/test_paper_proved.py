@@ -82,7 +82,7 @@ def entering(
     values = options.get("values", np.ones(basis.shape[1]))
     with numba_threads(1):
         fit.release_unigram(fit.split.unigram)
-        fit.frame(WORDS, np.full(N_WORDS, 1.0 / N_WORDS))
+        fit.frame(WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
         frame = Frame(Whitening(contraction(basis)[0], values), values, 0.0)
         fit.third_moment(WORDS, frame)
     assert list(run.entering) == [*EARLIER, NORMS[configuration], THIRD[configuration], "third clip factors"]

@@ -49,7 +49,8 @@ class Schedule:
     word_prior: float
 
     def weight(self, step: int) -> float:
-        return min(1.0, float((step + self.offset) ** -self.decay))
+        base = step + self.offset
+        return 1.0 if base <= 1.0 else float(base**-self.decay)
 
     def averaging(self) -> float:
         """Noise of the running counts after all steps, over that of one minibatch."""

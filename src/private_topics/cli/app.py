@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from private_topics._version import __version__
+from private_topics.cli.interrupts import remembered
 from private_topics.errors import EngineError, InputError, ModelFileError, PrivacyError, PrivacyWarning
 
 DEBUG = "PRIVATE_TOPICS_DEBUG"
@@ -29,7 +30,8 @@ class OneLineErrors(TyperGroup):
             warnings.simplefilter("always", PrivacyWarning)
             warnings.showwarning = _show_warning
             try:
-                return super().invoke(ctx)
+                with remembered():
+                    return super().invoke(ctx)
             except PASSED_ON:
                 raise
             except (EngineError, InputError, ModelFileError, PrivacyError) as error:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from private_topics.audit import AuditResult, audit, seal, sealed
-from private_topics.cli.fit_steps import public_list, write_model_report
+from private_topics.cli.fit_steps import languages_of, public_list, write_model_report
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import holds_counts, texts_of
 from private_topics.corpus.blocks import as_blocks
@@ -25,12 +25,15 @@ from private_topics.estimators import load
 from private_topics.private_estimator import PrivateSpectralLDA
 from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
+__all__ = ["languages_of", "seal", "sealed"]
+
 MEAN_LENGTH = 50
 DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 1_000, 50_000
 STAGES = 20
-__all__ = ["seal", "sealed"]
-FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "configuration", "budget_split")
+FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "configuration", "budget_split",
+              "calibration", "allow_unproved", "sampler")  # fmt: skip
+"""Settings of a model file; some of them the audit refuses."""
 
 
 def configuration_of(named: str) -> int | str:

@@ -101,7 +101,7 @@ def audit(
     if corpus is None:
         counts, groups = steps.made_up(estimator, documents, words, documents_per_user, seed)
     else:
-        tokeniser = tokeniser_of(language, min_length, stem)
+        tokeniser = tokeniser_of(steps.languages_of(language, vocabulary), min_length, stem)
         texts: dict[str, Any] = {
             "format": format,
             "field": field,

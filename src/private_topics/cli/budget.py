@@ -160,8 +160,8 @@ def _run(entry: LedgerEntry) -> dict[str, Any]:
 
 def _print_book(console: Console, book: dict[str, Any]) -> None:
     console.print(
-        f"{plain(book['corpus'])}: epsilon {book['epsilon']:g}, delta {book['delta']:g}; spent {book['epsilon_spent']:.4g}, "
-        f"left for one more run at that delta {book['epsilon_left']:.4g}",
+        f"{plain(book['corpus'])}: epsilon {book['epsilon']:g}, delta {book['delta']:g}; "
+        f"spent {book['epsilon_spent']:.4g}, left for one more run at that delta {book['epsilon_left']:.4g}",
         highlight=False,
         soft_wrap=True,
         markup=False,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from private_topics.cli import options
+from private_topics.cli.interrupts import stop_if_interrupted, stopping
 from private_topics.cli.screen import Screen, print_json
 
 
@@ -90,7 +91,7 @@ def fit(
     model = steps.new_model(topics, private=not no_privacy, **settings)
     stages = None if no_privacy else steps.STAGES_BEFORE_REFINEMENT + model.refine_steps
     with screen.watch(stages=stages, show_documents=unit is None) as watch:
-        model.set_params(verbose=watch.stage)
+        model.set_params(verbose=stopping(watch.stage))
         if words is None:
             steps.refuse_for_counts(vocabulary, vocabulary_size, unit)
             labels = None if unit_labels is None else unit_labels.name
@@ -103,6 +104,7 @@ def fit(
             steps.fit_texts(model, texts, words, tokeniser, watch=watch)
         watch.finished()
     model.set_params(verbose=False)
+    stop_if_interrupted()
     steps.save(model, output)
     n_topics = f"{len(model.components_)} topic{'s' if len(model.components_) > 1 else ''}"
     screen.say(f"Wrote {n_topics} over {model.n_features_in_:,} words to {output}.")

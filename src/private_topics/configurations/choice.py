@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,11 +82,12 @@ class Choice:
                 f"calibration={calibration!r} uses the published method's sensitivities, which are not proved. "
                 "Use calibration='proved', or pass allow_unproved=True for an experiment that stays in house."
             )
-        if calibration not in CALIBRATIONS:
+        if not isinstance(calibration, str) or calibration not in CALIBRATIONS:
             raise InputError(
                 f"The 'calibration' parameter of {caller} must be one of {CALIBRATIONS}. Got {calibration!r} instead."
             )
-        if isinstance(configuration, bool) or configuration not in CONFIGURATIONS:
+        known = isinstance(configuration, str | Integral) and not isinstance(configuration, bool)
+        if not known or configuration not in CONFIGURATIONS:
             raise InputError(
                 f"The 'configuration' parameter of {caller} must be one of {CONFIGURATIONS}. "
                 f"Got {configuration!r} instead."

@@ -68,7 +68,7 @@ class ReleasedWhitening(Sequential):
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
         words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
         self.progress("second moment")
-        whole = self.frame(words, unigram)
+        whole = self.frame(words, unigram, self.n_topics)
         k = min(self.n_topics, whole.supported)
         if k < self.n_topics:
             warnings.warn(unsupported_warning(max(k, 1), self.n_topics), PrivacyWarning, stacklevel=4)

@@ -93,9 +93,10 @@ class Sequential:
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
         words = np.sort(np.argsort(-unigram, kind="stable")[: spectral_words(self.run.mu_total, self.corpus.n_units)])
         self.progress("second moment")
-        frame = self.frame(words, unigram)
         refined = self.refined_words(unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
-        k = min(self.n_topics, frame.supported, carried_topics(refined.noise) if self.refine_steps else self.n_topics)
+        carried = min(self.n_topics, carried_topics(refined.noise) if self.refine_steps else self.n_topics)
+        frame = self.frame(words, unigram, carried)
+        k = min(carried, frame.supported)
         if k < self.n_topics:
             _warn_unsupported(max(k, 1), self.n_topics)
         if k <= 1:
@@ -176,14 +177,14 @@ class Sequential:
 
     # -- what is made of them -------------------------------------------------------------------------------------
 
-    def frame(self, words: np.ndarray, unigram: np.ndarray) -> Frame:
+    def frame(self, words: np.ndarray, unigram: np.ndarray, n_topics: int) -> Frame:
         """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
         query = self.histogram_query("second norms")
         (counts,) = self.corpus.total(PairNormHistogram(words, query.step))
         clip = clip_threshold(self.release_histogram(query, counts).value, SECOND_QUANTILE)
         moment, factors = self.release_second(words, clip)
         scale = _positive(factors, 0)
-        rank = min(self.n_topics + OVERSAMPLE, len(words))
+        rank = min(n_topics + OVERSAMPLE, len(words))
         with one_order():
             return frame_of(moment.value / scale, unigram[words], self.alpha0, rank=rank, noise=moment.sigma / scale)
 

@@ -8,6 +8,7 @@ documents at a time.
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Integral, Real
 from typing import Any
 
@@ -23,6 +24,7 @@ TOPIC_CONCENTRATION = 0.1
 
 CHUNK_TOKENS = 1 << 21
 SMALLEST_SHAPE = 1e-200
+LONGEST = 1e9  # tokens of a document: a count is of 32 bits
 
 
 def make_lda_corpus(
@@ -42,8 +44,8 @@ def make_lda_corpus(
     """
     for name, count in (("n_documents", n_documents), ("n_words", n_words), ("n_topics", n_topics)):
         _check_parameter(name, count, Integral, count_like=True)
-    _check_parameter("alpha0", alpha0, Real)
-    _check_parameter("mean_length", mean_length, Real)
+    _check_parameter("alpha0", alpha0, Real, largest=sys.float_info.max)
+    _check_parameter("mean_length", mean_length, Real, largest=LONGEST)
     rng = _generator(random_state)
     alpha = np.full(n_topics, alpha0 / n_topics)
     topics = _dirichlet(rng, TOPIC_CONCENTRATION, n_topics, n_words)
@@ -70,11 +72,13 @@ def make_lda_corpus(
     return matrix, topics, alpha
 
 
-def _check_parameter(name: str, value: Any, kind: type, *, count_like: bool = False) -> None:
+def _check_parameter(
+    name: str, value: Any, kind: type, *, count_like: bool = False, largest: float = math.inf
+) -> None:
     valid = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if valid and (value >= 1 if count_like else value > 0 and math.isfinite(value)):
+    if valid and (value >= 1 if count_like else 0 < value <= largest):
         return
-    wanted = "an int in the range [1, inf)" if count_like else "a float in the range (0, inf)"
+    wanted = "an int in the range [1, inf)" if count_like else f"a float in the range (0, {largest:g}]"
     raise InputError(f"The {name!r} parameter of make_lda_corpus must be {wanted}. Got {value!r} instead.")
 
 

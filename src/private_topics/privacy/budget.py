@@ -14,7 +14,7 @@ SUM_TOLERANCE = 1e-9
 
 def _is_number(value: object) -> bool:
     try:
-        return not isinstance(value, bool) and math.isfinite(float(value))  # type: ignore[arg-type]
+        return not isinstance(value, bool | str | bytes) and math.isfinite(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -63,6 +63,7 @@ class BudgetSplit:
                     f"The {name!r} parameter of BudgetSplit must be a finite number of at least 0. "
                     f"Got {fraction!r} instead."
                 )
+            object.__setattr__(self, name, float(fraction))
         total = math.fsum(self.as_dict().values())
         if abs(total - 1.0) > SUM_TOLERANCE:
             raise PrivacyError(

@@ -17,6 +17,7 @@ from private_topics.errors import PrivacyError
 
 # Bound on the relative error of the closed form below, by which its result is rounded up (composition.md).
 RELATIVE_ERROR = 1e-9
+SMALLEST = 1e-300  # what bisection may come down to
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -125,6 +126,8 @@ def _largest(affordable: Callable[[float], bool], start: float) -> float:
     low, high = start, start
     while not affordable(low):
         low /= 2
+        if low < SMALLEST:
+            raise PrivacyError("This budget is too small for floating point. Choose a larger epsilon or delta.")
     while affordable(high):
         high *= 2
     while high - low > 1e-12 * low:

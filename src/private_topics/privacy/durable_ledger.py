@@ -182,7 +182,10 @@ class DurableLedger:
 
 
 def _noted_text(parameter: str, values: Mapping[str, Any] | None) -> str:
-    noted = dict(values or {})
+    noted = {} if values is None else values
+    if not isinstance(noted, Mapping):
+        raise LedgerError(f"The {parameter!r} noted in a ledger must be a mapping.")
+    noted = dict(noted)
     if not all(isinstance(value, str | int | float | bool | None) for value in noted.values()):
         raise LedgerError(f"The {parameter!r} noted in a ledger must be plain: strings, numbers, booleans or None.")
     text = json.dumps(noted, sort_keys=True)

@@ -72,9 +72,9 @@ def opened(path: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
         for pragma in SAFETY:
             connection.execute(pragma)
-        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "page_count")]
-        if found[0] != APPLICATION_ID and found[1] > 0:  # left as it is, journal mode and all
-            raise LedgerError(f"The file {path} is not a budget ledger.")
+        laid_out = connection.execute("SELECT name FROM sqlite_master").fetchone() is not None
+        if laid_out and connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+            raise LedgerError(f"The file {path} is not a budget ledger.")  # and is left as it is
         if connection.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
             raise LedgerError(f"The ledger {path} is held open in another journal mode. Close what uses it.")
         yield connection

@@ -111,7 +111,7 @@ class PrivateRun:
         reserve: Callable[..., None] | None = None,
         threshold_delta: float = 0.0,
     ) -> None:
-        if sampler not in ("fast", "exact"):
+        if not isinstance(sampler, str) or sampler not in ("fast", "exact"):
             raise PrivacyError(
                 f"The 'sampler' parameter of PrivateRun must be 'fast' or 'exact'. Got {sampler!r} instead."
             )

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Literal, get_args
 
 from scipy.special import expit, ndtri
@@ -47,10 +48,11 @@ class Reservation:
     threshold_delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.guarantee not in GUARANTEES:
+        if not isinstance(self.guarantee, str) or self.guarantee not in GUARANTEES:
             raise PrivacyError(f"The 'guarantee' of a reservation must be one of {GUARANTEES}.")
-        if not 0.0 <= self.threshold_delta < self.budget.delta:
+        if not isinstance(self.threshold_delta, Real) or not 0.0 <= self.threshold_delta < self.budget.delta:
             raise PrivacyError("The 'threshold_delta' of a reservation must be at least 0 and below its delta.")
+        object.__setattr__(self, "threshold_delta", float(self.threshold_delta))
 
     @property
     def epsilon(self) -> float:
@@ -86,7 +88,11 @@ def reservation_of(
     budget: PrivacyBudget, *, exact: bool = False, guarantee: Guarantee | None = None, threshold_delta: float = 0.0
 ) -> Reservation:
     """A reservation as a run asks for it: `exact` stands for the guarantee "concentrated"."""
-    return Reservation(budget, guarantee or ("concentrated" if exact else "gaussian"), float(threshold_delta))
+    if not isinstance(budget, PrivacyBudget):
+        raise PrivacyError(f"The 'budget' of a reservation must be a PrivacyBudget. Got {type(budget).__name__}.")
+    if guarantee is None:
+        guarantee = "concentrated" if exact else "gaussian"
+    return Reservation(budget, guarantee, threshold_delta)
 
 
 @lru_cache(maxsize=4096)
@@ -214,6 +220,8 @@ def remaining_epsilon(
                 return 0.0
     while high - low > 1e-6 * low:
         middle = (low + high) / 2.0
+        if not low < middle < high:  # at the smallest floats
+            break
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 

@@ -1,0 +1,8 @@
+"""Attacks on the guarantee of a private fit, by the user, with the user's settings: `private-topics audit`."""
+
+from private_topics.audit.auditing import audit
+from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit
+from private_topics.audit.seal import sealed, verify
+from private_topics.reports.audit import seal
+
+__all__ = ["AuditResult", "ReleaseAudit", "WholeAudit", "audit", "seal", "sealed", "verify"]

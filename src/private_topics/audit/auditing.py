@@ -1,0 +1,203 @@
+"""`audit`: the claims of a private fit, attacked with the user's own settings on a public or synthetic corpus.
+
+    record a fit → replay neighbours → distances → games on each release and on all → whole fits → size of the noise
+
+Exact aggregates stay inside; the result holds distances, bounds and verdicts. They depend on the corpus, which is why
+it has to be public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from private_topics.audit.bounds import epsilon_of
+from private_topics.audit.games import Played, play, seed_of, stakes_each, stakes_together
+from private_topics.audit.neighbours import Base, extreme_units
+from private_topics.audit.recording import (
+    CorpusDependenceError,
+    Entering,
+    RecordingRun,
+    WatchedLDA,
+    audited_settings,
+    record,
+    replay,
+)
+from private_topics.audit.residuals import Residual, residual
+from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit, public_settings
+from private_topics.audit.sensitivity import Family, Farthest, exceeds
+from private_topics.audit.whole_fits import GUESSED_FROM, Attack, attack_final_model, attack_in_one_run
+from private_topics.errors import InputError
+from private_topics.privacy.events import GaussianEvent
+from private_topics.private_estimator import PrivateSpectralLDA
+
+WHOLE_TESTS = 3
+FEWEST_TOGETHER = 3
+
+Progress = Callable[[str], None]
+
+
+def audit(
+    model: PrivateSpectralLDA,
+    X: Any,
+    *,
+    groups: Any = None,
+    trials: int = 1_000,
+    fits: int = 100,
+    confidence: float = 0.9999,
+    progress: Progress = lambda stage: None,
+) -> AuditResult:
+    """Attack what `model`, which need not be fitted, claims of a fit to `X`. `X` must be public: nothing is charged.
+
+    Parameters
+    ----------
+    model : the settings; proved calibration, delta above 0, the fast sampler. Its ledger is left alone.
+    X, groups : a public or synthetic corpus of counts, and the user of each document where users are the units.
+    trials : runs of each game against released values, half with canaries and half without.
+    fits : whole fits of the game against the final model, on the first `SMALL_UNITS` units.
+    confidence : that no test of the whole audit fails by chance where every claim holds.
+    progress : is told each stage.
+    """
+    _check_numbers(trials, fits, confidence)
+    settings, base = audited_settings(model), Base.of(X, groups)
+    progress("recording a fit")
+    fitted, run = record(settings, *base.replaced([base.first_unit()]))
+    events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))
+    level = (1.0 - confidence) / (2 * len(events) + WHOLE_TESTS)
+    units = extreme_units(base, fitted.components_, fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum())
+    family, trouble = _replayed(settings, base, fitted, run, units, events, progress)
+    farthest = [family.farthest(index) for index in range(len(events))]
+    together = family.farthest_together()
+    mu = run.accountant.mu
+    trouble += _group_trouble(settings, base, run, units, together, mu)
+    seed = settings["noise_seed"]
+    progress("playing against each release")
+    each = play(stakes_each(farthest, base.n_units), run.budget, trials, seed_of(seed, 1))
+    progress("playing against all releases together")
+    whole = play(stakes_together(together, mu, base.n_units), run.budget, trials, seed_of(seed, 2))
+    progress("playing against the final model")
+    pair = (units[together[0].pair[0]], units[together[0].pair[1]])
+    final = attack_final_model(settings, base, pair, mu=run.mu_total, fits=fits, level=level)
+    progress("guessing many coins in one run")
+    first_mu = next(event.mu for event in events if event.name == GUESSED_FROM)
+    one_run = attack_in_one_run(settings, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
+    return AuditResult(
+        settings=public_settings(settings, base, trials, fits),
+        statement=fitted.privacy_.to_dict(),
+        confidence=confidence,
+        neighbours=tuple(units),
+        trouble=tuple(trouble),
+        releases=_release_audits(run, farthest, each, whole, level, run.budget.delta),
+        whole=_whole_audits(together, whole, final, one_run, (mu, run.mu_total, first_mu), level, run.budget.delta),
+    )
+
+
+def _check_numbers(trials: int, fits: int, confidence: float) -> None:
+    for name, value in (("trials", trials), ("fits", fits)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 10:
+            raise InputError(f"The {name!r} parameter of audit must be an int of at least 10. Got {value!r} instead.")
+    if not 0.5 <= confidence < 1.0:
+        raise InputError(f"The 'confidence' parameter of audit must lie in [0.5, 1). Got {confidence!r} instead.")
+
+
+def _replayed(
+    settings: dict[str, Any],
+    base: Base,
+    fitted: WatchedLDA,
+    run: RecordingRun,
+    units: dict[str, csr_array],
+    events: tuple[GaussianEvent, ...],
+    progress: Progress,
+) -> tuple[Family, list[str]]:
+    """Every neighbour through the whole fit; what is not an aggregate must not move."""
+    members: dict[str, list[Entering]] = {"as it was": [entering for entering, _ in run.seen]}
+    trouble: list[str] = []
+    for name, unit in units.items():
+        if name in members:
+            continue
+        progress(f"replaying a neighbour: {name}")
+        try:
+            other, members[name] = replay(settings, run.seen, *base.replaced([unit]))
+        except CorpusDependenceError as error:
+            trouble.append(str(error))
+            continue
+        if other.left_behind() != fitted.left_behind():
+            trouble.append("The model depends on the corpus beyond its released values.")
+    return Family(events, members), list(dict.fromkeys(trouble))
+
+
+def _group_trouble(
+    settings: dict[str, Any],
+    base: Base,
+    run: RecordingRun,
+    units: dict[str, csr_array],
+    together: list[Farthest],
+    mu: float,
+) -> list[str]:
+    """A group of canaries, really replaced, moves each release by at most as many sensitivities."""
+    copies = max(FEWEST_TOGETHER, stakes_together(together, mu, base.n_units)[0].copies)
+    try:
+        one, other = (
+            replay(settings, run.seen, *base.replaced([units[name]] * copies))[1] for name in together[0].pair
+        )
+    except CorpusDependenceError as error:
+        return [str(error)]
+    return [
+        f"Several units replaced together move release {first.query.name!r} further than its sensitivity allows."
+        for first, second in zip(one, other, strict=True)
+        if exceeds(first, second, copies)
+    ]
+
+
+def _release_audits(
+    run: RecordingRun, farthest: list[Farthest], each: Played, whole: Played, level: float, delta: float
+) -> tuple[ReleaseAudit, ...]:
+    found = []
+    for index, ((entering, released), one) in enumerate(zip(run.seen, farthest, strict=True)):
+        noise = residual(entering, released)
+        for played in (each, whole):
+            noise += Residual(float(played.squares[index]), int(played.draws[index]))
+        bound = each.release_bound(index, level)
+        found.append(
+            ReleaseAudit(
+                name=one.name,
+                sensitivity=one.event.sensitivity,
+                attained=one.ratio,
+                pair=one.pair,
+                within=one.within,
+                copies=each.stakes[index].copies,
+                mu=one.event.mu,
+                mu_bound=bound,
+                epsilon=epsilon_of(one.event.mu, delta),
+                epsilon_bound=epsilon_of(bound, delta),
+                noise=noise.ratio,
+                noise_draws=noise.draws,
+                noise_as_recorded=noise.as_recorded(level),
+            )
+        )
+    return tuple(found)
+
+
+def _whole_audits(
+    together: list[Farthest],
+    whole: Played,
+    final: Attack,
+    one_run: Attack,
+    claims: tuple[float, float, float],
+    level: float,
+    delta: float,
+) -> tuple[WholeAudit, ...]:
+    """Of the recorded releases together; of any fit within the budget; of the release that is read in the one run."""
+    composed = whole.whole_bound(level)
+    pair = f"{together[0].pair[0]} / {together[0].pair[1]}"
+    facts = (
+        ("all releases together", claims[0], composed, whole.stakes[0].copies, 2 * len(whole.without), pair),
+        ("final model", claims[1], final.bound, final.copies, final.trials, pair),
+        ("one run", claims[2], one_run.bound, one_run.copies, one_run.trials, f"{one_run.correct} coins guessed"),
+    )
+    return tuple(
+        WholeAudit(name, claim, bound, epsilon_of(claim, delta), epsilon_of(bound, delta), copies, trials, detail)
+        for name, claim, bound, copies, trials, detail in facts
+    )

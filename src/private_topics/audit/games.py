@@ -1,0 +1,133 @@
+"""The distinguishing game: an attacker sees a released value and tells whether the canaries were in the corpus.
+
+The law of the noise is known, so the attacker is the best there is: the score is the log-likelihood ratio, a
+projection on the direction in which the canaries move the aggregate. Every trial draws by the real
+`PrivateRun.release`, with the budget of a fresh run; the aggregates are computed once. A mu-GDP release of one unit
+is (copies × mu)-GDP for a group of them (Dong, Roth and Su 2022), so the aggregates may be as many times further
+apart: the game stays playable at small mu.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from private_topics.audit.bounds import mu_of_scores
+from private_topics.audit.recording import Integers
+from private_topics.audit.sensitivity import Farthest, copies_for, distance
+from private_topics.privacy.accountant import Accountant
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.mechanisms import PrivateRun
+
+TARGET = 2.0
+"""The mu at which a game is played, by the number of copies: errors neither too rare to count nor too common."""
+TRAINING = 0.1
+"""The part of the trials that chooses the threshold; the rest is counted."""
+
+
+class TrialRun(PrivateRun):
+    """A run that is played again and again: each trial has the whole budget, and the noise stream runs on."""
+
+    def begin(self) -> None:
+        self.accountant = Accountant(sampler_delta=self.sampler_delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Stake:
+    """One release in a game: the aggregate without the canaries, and what `copies` of them add."""
+
+    farthest: Farthest
+    copies: int
+
+    @property
+    def shift(self) -> float:
+        """How far the canaries move the score, whose noise is one."""
+        return self.copies * self._length / self.farthest.event.sigma
+
+    @cached_property
+    def _length(self) -> float:
+        return distance(self.farthest.entering.query, self.farthest.difference)
+
+    @cached_property
+    def without(self) -> Integers:
+        return self.farthest.entering.aggregate
+
+    @cached_property
+    def within(self) -> Integers:
+        return self.without + self.copies * self.farthest.difference
+
+    @cached_property
+    def direction(self) -> np.ndarray:
+        moved = self.farthest.difference.astype(np.float64) * self.farthest.entering.query.step
+        return np.asarray(moved / self._length if self._length else moved)
+
+    def trial(self, run: PrivateRun, canaries: bool) -> tuple[float, float]:
+        """The attacker's score, and the squared length of the noise in units of the recorded sigma."""
+        entering = self.farthest.entering
+        aggregate = self.within if canaries else self.without
+        released = run.release(entering.query, aggregate, entering.share)
+        moved = (released.value - self.without * entering.query.step) / released.sigma
+        noise = (released.value - aggregate * entering.query.step) / released.sigma
+        return float(np.vdot(moved, self.direction)), float(np.vdot(noise, noise))
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """Scores without and with canaries (trials × releases), and the squared noise over all trials."""
+
+    stakes: list[Stake]
+    without: np.ndarray
+    within: np.ndarray
+    squares: np.ndarray
+
+    @property
+    def draws(self) -> np.ndarray:
+        """Independent noise variables of each release in all trials."""
+        coordinates = [stake.farthest.event.coordinates for stake in self.stakes]
+        return (len(self.without) + len(self.within)) * np.array(coordinates)
+
+    def release_bound(self, index: int, level: float) -> float:
+        """A lower confidence bound on the mu of one release, for one unit."""
+        bound = mu_of_scores(self.without[:, index], self.within[:, index], level, TRAINING)
+        return bound / self.stakes[index].copies
+
+    def whole_bound(self, level: float) -> float:
+        """The same for all releases together; the score is the sum of their log-likelihood ratios."""
+        weights = np.array([stake.shift for stake in self.stakes])
+        return mu_of_scores(self.without @ weights, self.within @ weights, level, TRAINING) / self.stakes[0].copies
+
+
+def stakes_each(farthest: list[Farthest], n_units: int) -> list[Stake]:
+    """Every release with its own worst neighbours and its own number of copies."""
+    return [Stake(one, copies_for(one.event.mu, TARGET, n_units - 1)) for one in farthest]
+
+
+def stakes_together(farthest: list[Farthest], mu: float, n_units: int) -> list[Stake]:
+    """All releases with the same neighbours and the same copies."""
+    copies = copies_for(mu, TARGET, n_units - 1)
+    return [Stake(one, copies) for one in farthest]
+
+
+def play(stakes: list[Stake], budget: PrivacyBudget, trials: int, noise_seed: int | None) -> Played:
+    """`trials` runs, half of them with canaries; each makes all releases, within the budget."""
+    half = max(2, trials // 2)
+    run = TrialRun(budget, noise_seed=noise_seed)
+    scores = np.zeros((2, half, len(stakes)))
+    squares = np.zeros(len(stakes))
+    for canaries in (0, 1):
+        for trial in range(half):
+            run.begin()
+            for index, stake in enumerate(stakes):
+                scores[canaries, trial, index], square = stake.trial(run, bool(canaries))
+                squares[index] += square
+    return Played(stakes, scores[0], scores[1], squares)
+
+
+def seed_of(noise_seed: Any, *path: int) -> int | None:
+    """A seed of its own for each part of a test; None, and so secure noise, where none is given."""
+    if noise_seed is None:
+        return None
+    return int(np.random.SeedSequence((int(noise_seed), *path)).generate_state(1, np.uint64)[0])

@@ -1,0 +1,105 @@
+"""Neighbouring corpora: one unit, or several alike, replaced by units made to move the releases far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.corpus.blocks import as_blocks
+from private_topics.corpus.counts import stack_rows
+from private_topics.engines.local import PrivateCorpus
+from private_topics.errors import InputError
+
+LONG, LARGEST_COUNT = 1_000, 2**31 - 1
+TOLD_TOPICS = 4
+DOCUMENTS_OF_A_USER = 50
+FEWEST_UNITS = 10
+
+
+@dataclass(frozen=True)
+class Base:
+    """The corpus that is audited, in memory: counts, and the unit of each document (None: a document is a unit)."""
+
+    counts: sp.csr_array
+    unit: np.ndarray | None
+    n_units: int
+
+    @classmethod
+    def of(cls, X: Any, groups: Any = None) -> Base:
+        corpus = PrivateCorpus.of(as_blocks(X, caller="audit"), groups)
+        if corpus.n_units < FEWEST_UNITS:
+            raise InputError(f"audit needs a corpus of at least {FEWEST_UNITS} units.")
+        return cls(stack_rows(list(corpus.blocks)), corpus.unit, corpus.n_units)
+
+    @property
+    def n_words(self) -> int:
+        return int(self.counts.shape[1])
+
+    def first_unit(self) -> sp.csr_array:
+        return self.counts[:1] if self.unit is None else self.counts[np.flatnonzero(self.unit == 0)]
+
+    def first(self, n_units: int) -> Base:
+        """The corpus of the first units alone."""
+        if n_units >= self.n_units:
+            return self
+        if self.unit is None:
+            return Base(self.counts[:n_units], None, n_units)
+        kept = np.flatnonzero(self.unit < n_units)
+        return Base(self.counts[kept], self.unit[kept], n_units)
+
+    def replaced(self, units: Sequence[sp.csr_array]) -> tuple[sp.csr_array, np.ndarray | None]:
+        """Counts and groups of the corpus whose first units are these ones. The new documents come last."""
+        kept = np.arange(self.counts.shape[0]) >= len(units) if self.unit is None else self.unit >= len(units)
+        counts = sp.csr_array(sp.vstack([self.counts[np.flatnonzero(kept)], *units], format="csr"))
+        if self.unit is None:
+            return counts, None
+        labels = [np.full(rows.shape[0], label) for label, rows in enumerate(units)]
+        return counts, np.concatenate([self.unit[kept], *labels])
+
+
+def rows_of(documents: Sequence[Mapping[int, int]], n_words: int) -> sp.csr_array:
+    """Documents given as {word: count}."""
+    rows = [row for row, document in enumerate(documents) for _ in document]
+    words = [word for document in documents for word in document]
+    values = [count for document in documents for count in document.values()]
+    return sp.csr_array((np.array(values, np.int64), (rows, words)), shape=(len(documents), n_words))
+
+
+def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str, sp.csr_array]:
+    """Units of every extreme, any two of which make neighbours; the words are chosen by the released topics."""
+    documents = extreme_documents(topics, prior)
+    units = {name: rows_of([document], base.n_words) for name, document in documents.items()}
+    if base.unit is not None:
+        many = {name: [document] * DOCUMENTS_OF_A_USER for name, document in documents.items() if document}
+        units |= {f"user: {name}": rows_of(texts, base.n_words) for name, texts in many.items()}
+        units["user: all of these"] = rows_of(list(documents.values()), base.n_words)
+        lonely = [*list(documents.values())[1:2], *([{}] * (DOCUMENTS_OF_A_USER - 1))]
+        units["user: empty but for one"] = rows_of(lonely, base.n_words)
+    return {"as it was": base.first_unit(), **units}
+
+
+def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[int, int]]:
+    """Empty, one word, many different words, rare words, the words that tell topics apart, the largest counts."""
+    marginal = prior @ topics
+    order = [int(word) for word in np.argsort(-marginal, kind="stable")]
+    frequent, second, rare = order[0], order[1 % len(order)], order[-1]
+    telling = [int(np.argmax(row / np.maximum(marginal, 1e-300))) for row in topics[:TOLD_TOPICS]]
+    found: dict[str, dict[int, int]] = {
+        "empty": {},
+        "a frequent word, often": {frequent: LONG},
+        "another frequent word, often": {second: LONG},
+        "a rare word, often": {rare: LONG},
+        "a frequent word, once": {frequent: 1},
+        "a frequent word, three times": {frequent: 3},
+        "three words, once": dict.fromkeys(order[:3], 1),
+        "every word once": dict.fromkeys(order, 1),
+        "every word, often": dict.fromkeys(order, 100),
+        "two words, often": {frequent: LONG // 2, second: LONG // 2},
+        "the largest count": {second: LARGEST_COUNT},
+    }
+    told = {f"a word of topic {topic}, often": {word: LONG} for topic, word in enumerate(telling)}
+    return found | (told if len(topics) > 1 else {})

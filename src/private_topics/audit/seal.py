@@ -1,0 +1,73 @@
+"""The seal of an audit: a SHA-256 digest over its canonical JSON, which anybody can compute again.
+
+There is no key. The digest shows that result, settings, versions and privacy statement are the ones that were sealed
+together; it does not say who sealed them. Keep it apart from the page, or sign it with the tool your house uses.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+from private_topics._version import __version__
+from private_topics.audit.result import AuditResult
+from private_topics.errors import InputError
+from private_topics.reports.audit import BEGIN, END, SEAL, seal
+
+_SEALED = re.compile(re.escape(BEGIN) + r"\s*(.*?)\s*" + re.escape(END), re.DOTALL)
+_DIGEST = re.compile(re.escape(SEAL) + r"\s*([0-9a-f]{64})")
+
+
+def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All that the digest covers; `model_statement` is that of a model for whose settings the audit was run."""
+    return {
+        "format": "private-topics audit 1",
+        "versions": versions(),
+        "audit": result.to_dict(),
+        "model_statement": model_statement,
+    }
+
+
+def versions() -> dict[str, str]:
+    return {
+        "private-topics": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def verify(path: str | os.PathLike[str], digest: str | None = None) -> bool:
+    """Whether a page (or the JSON of `private-topics audit --json`) still is what was sealed.
+
+    `digest` is the one noted elsewhere; the page's own where it is not given, which finds damage but no forger.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{str(path)!r} is not a page of an audit.") from None
+    content, stated = _parts(text, str(path))
+    return seal(content) == (stated if digest is None else digest.strip().lower())
+
+
+def _parts(text: str, name: str) -> tuple[dict[str, Any], str]:
+    """The sealed content and the digest that the page states."""
+    try:
+        if text.lstrip().startswith("{"):
+            whole = json.loads(text)
+            return whole["sealed"], str(whole["sha256"])
+        found, stated = _SEALED.search(text), _DIGEST.search(text)
+        if found is not None and stated is not None:
+            content: dict[str, Any] = json.loads(html.unescape(found.group(1)))
+            return content, stated.group(1)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise InputError(f"{name!r} holds no sealed audit.")

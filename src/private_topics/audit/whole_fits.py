@@ -1,0 +1,97 @@
+"""Two attacks on whole fits: on the final model over many fits, and on many canaries in one fit.
+
+Final model: fits with and without a group of canaries; the score is how much likelier the model makes the one canary
+than the other. One run: independent fair coins decide which of two words each group of canaries repeats; the attacker
+reads one released value and guesses every coin (Steinke, Nasr and Jagielski 2023; the bound is that of Mahloujifar,
+Melis and Chaudhuri 2024). Neighbours replace units in both: flipping one coin replaces the units of one group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.audit.bounds import mu_of_one_run, mu_of_scores
+from private_topics.audit.games import TARGET, TRAINING, seed_of
+from private_topics.audit.neighbours import Base, rows_of
+from private_topics.audit.recording import fit_quietly, record
+from private_topics.audit.sensitivity import copies_for
+from private_topics.private_estimator import PrivateSpectralLDA
+
+LARGEST_PART = 0.5
+"""Of the units, that canaries of the one run may replace."""
+SMALL_UNITS = 2_000
+"""Units of the corpus whose final models are attacked: many fits have to be cheap."""
+GUESSED_FROM = "unigram"
+CANARY_LENGTH = 100
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A lower confidence bound on mu, for one unit, and how it was played."""
+
+    bound: float
+    copies: int
+    trials: int
+    correct: int | None = None
+
+
+def attack_final_model(
+    settings: dict[str, Any],
+    base: Base,
+    units: tuple[sp.csr_array, sp.csr_array],
+    *,
+    mu: float,
+    fits: int,
+    level: float,
+) -> Attack:
+    """`fits` fits of a small corpus, half of them with canaries of the second kind in place of the first."""
+    base = base.first(SMALL_UNITS)
+    copies = copies_for(mu, TARGET, base.n_units - 1)
+    half = max(2, fits // 2)
+    scores = np.zeros((2, half))
+    for kind, unit in enumerate(units):
+        counts, groups = base.replaced([unit] * copies)
+        for fit in range(half):
+            model = PrivateSpectralLDA(**settings | {"noise_seed": seed_of(settings["noise_seed"], 3, kind, fit)})
+            fit_quietly(model, counts, groups)
+            scores[kind, fit] = log_likelihood(model, units[1]) - log_likelihood(model, units[0])
+    bound = mu_of_scores(scores[0], scores[1], level, TRAINING) / copies
+    return Attack(bound, copies, 2 * half)
+
+
+def log_likelihood(model: PrivateSpectralLDA, unit: sp.csr_array) -> float:
+    """Mean log-probability of a word of the unit under the model's mixture of topics; none for an empty unit."""
+    weights = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
+    words = np.asarray(unit.sum(axis=0), dtype=np.float64).ravel()
+    if not words.any():
+        return 0.0
+    mixture = np.maximum(weights @ model.components_, 1e-300)
+    return float(words @ np.log(mixture) / words.sum())
+
+
+def attack_in_one_run(settings: dict[str, Any], base: Base, *, mu: float, level: float, seed: int | None) -> Attack:
+    """Groups of canaries, each repeating the one or the other of two words; all guessed from the unigram release.
+
+    `mu` is that of the release. A document of one word moves the release by one along that word, so the attacker
+    compares the two words of a group, less what the rest of the corpus, which is known, puts there.
+    """
+    copies = copies_for(mu, TARGET, max(1, int(LARGEST_PART * base.n_units)))
+    groups = min(base.n_words // 2, int(LARGEST_PART * base.n_units) // copies)
+    if groups < 1:
+        return Attack(0.0, copies, 0, 0)
+    random = np.random.default_rng(seed)
+    pairs = random.permutation(base.n_words)[: 2 * groups].reshape(groups, 2)
+    coins = random.integers(0, 2, groups)
+    chosen = pairs[np.arange(groups), coins]
+    units = [rows_of([{int(word): CANARY_LENGTH}], base.n_words) for word in chosen for _ in range(copies)]
+    _, run = record(settings | {"noise_seed": seed_of(settings["noise_seed"], 4)}, *base.replaced(units))
+    entering, released = next(one for one in run.seen if one[0].query.name == GUESSED_FROM)
+    rest = entering.aggregate * entering.query.step
+    np.subtract.at(rest, chosen, float(copies))
+    seen = (released.value - rest)[pairs]
+    correct = int(np.count_nonzero((seen[:, 1] > seen[:, 0]) == coins))
+    return Attack(mu_of_one_run(correct, groups, level) / copies, copies, groups, correct)

@@ -1,0 +1,51 @@
+"""Control-C, remembered: compiled code may swallow the exception that it raises, or turn it into another error."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+_seen = [False]
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Inside, control-C raises as usual, and is raised again where it was swallowed or became another error."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _seen[0] = False
+    signal.signal(signal.SIGINT, _remember)
+    try:
+        yield
+        stop_if_interrupted()
+    except Exception:
+        stop_if_interrupted()
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _seen[0] = False
+
+
+def stop_if_interrupted() -> None:
+    if _seen[0]:
+        raise KeyboardInterrupt
+
+
+def stopping(stage: Callable[[str], None]) -> Callable[[str], None]:
+    """The same function, which an interrupted run does not get past."""
+
+    def watched(name: str) -> None:
+        stop_if_interrupted()
+        stage(name)
+
+    return watched
+
+
+def _remember(number: int, frame: Any) -> NoReturn:
+    _seen[0] = True
+    raise KeyboardInterrupt

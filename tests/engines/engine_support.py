@@ -1,0 +1,185 @@
+"""One small corpus and all sums over it, for every engine; and sums that misbehave, which the executors import."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from private_topics.moments import unit_sums
+from private_topics.moments.unit_sums import UnitSum
+
+N_DOCUMENTS, N_WORDS = 600, 60
+SECRET = "Maria Petrova of ward seven"
+
+
+# -- the corpus -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def counts() -> Any:
+    from private_topics import make_lda_corpus
+
+    made = make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=0.1, mean_length=30, random_state=0)[0].tolil()
+    made[5], made[6] = 0, 0  # empty documents
+    made[7, 3] = 2**31 - 1
+    return made.tocsr()
+
+
+@cache
+def users() -> np.ndarray:
+    return np.random.default_rng(1).zipf(1.5, N_DOCUMENTS) % 150
+
+
+@cache
+def shuffled() -> np.ndarray:
+    return np.random.default_rng(2).permutation(N_DOCUMENTS)
+
+
+def frame_of(spark: Any, partitions: int) -> Any:
+    """The documents, shuffled, as a DataFrame of arrays with the user beside."""
+    X, labels = counts(), users()
+    rows = [
+        (X.indices[start:stop].tolist(), X.data[start:stop].tolist(), f" user {labels[row]}")
+        for row in shuffled()
+        for start, stop in [X.indptr[row : row + 2]]
+    ]
+    schema = "indices array<int>, counts array<int>, user string"
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
+
+
+@cache
+def every_unit_sum() -> dict[str, UnitSum]:
+    """One object of each kind of sum, with public inputs as a fit would have them."""
+    words = np.arange(0, N_WORDS, 2)
+    generator = np.random.default_rng(3)
+    frame = np.linalg.qr(generator.normal(size=(len(words), 5)))[0] * 3.0
+    topics = generator.dirichlet(np.ones(N_WORDS), 4)
+    step = 2.0**-30
+    made = [
+        unit_sums.NormedCounts(N_WORDS, step),
+        unit_sums.PairNormHistogram(words, step),
+        unit_sums.ClippedPairs(words, 0.05, step, step),
+        unit_sums.FrameNormHistograms(words, frame, step),
+        unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step),
+        unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
+    ]
+    return {type(one).__name__: one for one in made}
+
+
+def kinds_of_sums() -> set[str]:
+    """The names of all sums that `moments/unit_sums.py` defines."""
+    classes = inspect.getmembers(unit_sums, inspect.isclass)
+    defined = {name for name, kind in classes if kind.__module__ == unit_sums.__name__ and hasattr(kind, "add")}
+    return defined - {"UnitSum"}
+
+
+def fitted(X: Any, groups: Any = None, **settings: Any) -> Any:
+    from private_topics import PrivacyWarning, PrivateSpectralLDA
+
+    model = PrivateSpectralLDA(
+        **(
+            {"n_components": 3, "epsilon": 100.0, "delta": 1e-4, "alpha0": 0.1, "refine_steps": 1, "noise_seed": 3}
+            | settings
+        )
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        return model.fit(X, groups=groups)
+
+
+# -- sums that misbehave --------------------------------------------------------------------------------------------
+
+
+def once(folder: str, name: str) -> bool:
+    """True for the first process on this machine that asks."""
+    try:
+        Path(folder, name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Another sum, with something done before each part."""
+
+    inner: UnitSum
+    folder: str = ""
+
+    def zeros(self) -> tuple[np.ndarray, ...]:
+        return self.inner.zeros()
+
+    def add(self, part: Any, totals: tuple[np.ndarray, ...]) -> None:
+        self.inner.add(part, totals)
+        self.disturb()
+
+    def disturb(self) -> None:
+        raise NotImplementedError
+
+
+class KillsItsWorker(Wrapped):
+    """After one part is added, the Python process of the task is gone, once."""
+
+    def disturb(self) -> None:
+        if once(self.folder, "worker"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillsItsExecutor(Wrapped):
+    """After one part is added, the executor with all its processes and parts is gone, once."""
+
+    def disturb(self) -> None:
+        if once(self.folder, "executor"):
+            os.kill(parent_of(os.getppid()), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Straggles(Wrapped):
+    """The first process that comes here is slow; everybody leaves a note with the number of its attempt."""
+
+    def disturb(self) -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        Path(self.folder, f"partition {context.partitionId()} attempt {context.attemptNumber()}").touch()
+        if once(self.folder, "straggler"):
+            time.sleep(30)
+
+
+class Fails(Wrapped):
+    """Every attempt fails, with a message that quotes a document."""
+
+    def disturb(self) -> None:
+        from pyspark import TaskContext
+
+        Path(self.folder, f"attempt {TaskContext.get().attemptNumber()}").touch()
+        raise ValueError(SECRET)
+
+
+def parent_of(process: int) -> int:
+    """The parent of a process: of Spark's Python daemon, the executor."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@dataclass(frozen=True)
+class Large:
+    """A sum of many numbers, not all of them zero: what each tile holds is known."""
+
+    lengths: Sequence[int]
+
+    def zeros(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.zeros(length, np.int64) for length in self.lengths)
+
+    def add(self, part: Any, totals: tuple[np.ndarray, ...]) -> None:
+        for number, array in enumerate(totals, start=1):
+            array += number * len(part.lengths)
