@@ -58,7 +58,7 @@ def run_tests(tree: Path, tests: tuple[str, ...], *options: str) -> Outcome:
     """The tests in a process of their own that imports the library of `tree`."""
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment |= {"PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p"]
     start = time.perf_counter()
     done = subprocess.run(
         [*command, "stated_library", *options, *tests],

@@ -120,8 +120,9 @@ splits = st.one_of(
 PARAMETERS: dict[str, Any] = {
     "n_components": any_int, "alpha0": any_float, "epsilon": any_float, "delta": any_float, "steps": bounded_int,
     "refine_steps": bounded_int, "engine": settings_words, "sampler": settings_words,
-    "configuration": settings_words, "calibration": settings_words, "allow_unproved": st.one_of(st.booleans(), odd),
-    "budget_split": splits, "n_jobs": any_int, "ledger": ledgers, "noise_seed": seeds, "random_state": seeds,
+    "configuration": settings_words, "calibration": settings_words,
+    "allow_unproved": st.sampled_from([False, True, None]), "budget_split": splits, "n_jobs": any_int,
+    "ledger": ledgers, "noise_seed": seeds, "random_state": seeds,
     "verbose": st.sampled_from([False, True, 0, 2, None, "x"]), "sampling_rate": any_float, "offset": any_float,
     "decay": any_float, "word_prior": any_float, "clip": any_float,
 }  # fmt: skip
@@ -280,10 +281,11 @@ FILES = ("texts.jsonl", "texts.csv", "lines.txt", "counts.npz", "words.txt", "la
          "private.model", "ledger.db", "broken.npz", "empty.txt", "folder", "missing", "out", "out.html", "out.md",
          "folder/out.csv", "out.npy", "out.parquet", "", ".", "no/such/out")  # fmt: skip
 CHEAP = {  # options whose usual values are long runs
-    "documents": ["50", "200", "0", "x"], "words": ["4", "20", "0"], "letters": ["999", "x"], "trials": ["10", "9"],
-    "fits": ["10", "x"], "refine_steps": ["0", "1", "-1"], "topics": ["1", "2", "3", "0"], "master": ["x"],
-    "steps": ["1"], "documents_per_user": ["1", "2", "0"],
+    "documents": ["50", "200", "60", "0", "x"], "words": ["4", "20", "8", "0"], "letters": ["999", "x"],
+    "trials": ["10", "20", "9"], "fits": ["10", "12", "x"], "refine_steps": ["0", "1", "2", "1", "-1"],
+    "topics": ["1", "2", "3", "2", "0"], "master": ["x"], "documents_per_user": ["1", "2", "0"],
 }  # fmt: skip
+USUAL = ("documents", "words", "trials", "fits", "refine_steps", "topics")
 LEFT_OUT = {"reproduce": ["--list"], "demo": ["--letters", "999"]}  # long runs: their refusals only
 
 
@@ -322,7 +324,7 @@ COMMANDS = dict(commands())
 OUTCOMES: Counter[str] = Counter()  # of the commands, by exit status
 
 
-GOOD = {  # taken half of the time, so that commands get beyond their first check
+GOOD = {  # so that commands get beyond their first check
     "source": ["texts.jsonl", "counts.npz", "lines.txt"], "output": ["out"],
     "model": ["private.model", "plain.model"], "ledger": ["ledger.db"],
     "corpus": ["notes"], "epsilon": ["5"], "delta": ["0.001"], "alpha0": ["1"],
@@ -333,37 +335,36 @@ GOOD = {  # taken half of the time, so that commands get beyond their first chec
 }  # fmt: skip
 
 
-def argument_of(parameter: Any) -> st.SearchStrategy[str]:
-    if parameter.name in CHEAP:
-        return st.sampled_from(CHEAP[parameter.name])
-    return st.one_of(st.sampled_from(GOOD.get(parameter.name, ["1"])), odd_argument_of(parameter))
+def good_argument_of(parameter: Any) -> st.SearchStrategy[str]:
+    return st.sampled_from(GOOD.get(parameter.name) or CHEAP.get(parameter.name, ["1"])[:2])
 
 
 def odd_argument_of(parameter: Any) -> st.SearchStrategy[str]:
+    if parameter.name in CHEAP:
+        return st.sampled_from(CHEAP[parameter.name])
     kind = parameter.bare_type()
     return st.sampled_from(FILES if kind == "Path" else VALUES.get(kind, VALUES["str"]))
 
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
+    """A command with what it needs and some options; up to two values are odd, or left out where they are needed."""
     path = draw(st.sampled_from(sorted(COMMANDS)))
     if path[0] in LEFT_OUT:
-        return [
-            *path,
-            *LEFT_OUT[path[0]],
-            *draw(st.lists(st.sampled_from(["--quiet", "--seed", "x", "-1"]), max_size=2)),
-        ]
+        more = st.lists(st.sampled_from(["--quiet", "--seed", "x", "-1"]), max_size=2)
+        return [*path, *LEFT_OUT[path[0]], *draw(more)]
+    parameters = [parameter for parameter in COMMANDS[path].params if parameter.name not in ("help", "version")]
+    strange = draw(st.lists(st.sampled_from([parameter.name for parameter in parameters]), max_size=2, unique=True))
     parts = list(path)
-    for parameter in COMMANDS[path].params:
-        usual = parameter.required or parameter.name in CHEAP
-        if parameter.name in ("help", "version") or draw(st.integers(0, 9)) >= (9 if usual else 2):
+    for parameter in parameters:
+        usual, is_odd = parameter.required or parameter.name in USUAL, parameter.name in strange
+        if draw(st.integers(0, 9)) >= (8 if is_odd else 10 if usual else 1):
             continue
-        if parameter.param_type_name == "argument":
-            parts.append(draw(argument_of(parameter)))
-        elif getattr(parameter, "is_flag", False):
+        if getattr(parameter, "is_flag", False):
             parts.append(parameter.opts[0])
-        else:
-            parts += [parameter.opts[0], draw(argument_of(parameter))]
+            continue
+        value = draw(odd_argument_of(parameter) if is_odd else good_argument_of(parameter))
+        parts += [value] if parameter.param_type_name == "argument" else [parameter.opts[0], value]
     return parts
 
 

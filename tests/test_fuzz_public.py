@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import private_topics
-from fuzz_support import COMMANDS, ENTRIES, ESTIMATORS, PARAMETERS, judge, lay_out
+from fuzz_support import COMMANDS, ENTRIES, ESTIMATORS, PARAMETERS, counts, judge, lay_out
 
 CALLS = {
     "estimators": 60,
@@ -40,6 +41,36 @@ def test_a_result_or_a_documented_error(entry):
         judge(call)
 
     attack()
+
+
+HUGE = 10**400
+ONCE_FOUND = {
+    "a fraction that is a string": lambda: private_topics.BudgetSplit(unigram="0.5"),
+    "fractions that overflow": lambda: private_topics.BudgetSplit(unigram=1.7e308, second=1.7e308),
+    "documents beyond floats": lambda: private_topics.plan(HUGE, 10, 2),
+    "a length that is a string": lambda: private_topics.plan(10, 10, 2, mean_length="x"),
+    "documents without end": lambda: private_topics.make_lda_corpus(3, 4, 2, mean_length=1e300),
+    "a prior beyond floats": lambda: private_topics.make_lda_corpus(3, 4, 2, alpha0=HUGE),
+    "an alpha0 whose square overflows": lambda: private_topics.SpectralLDA(2, alpha0=1e300).fit(counts()),
+    "an engine that is an array": lambda: private_topics.SpectralLDA(2, engine=np.ones(2)).fit(counts()),
+    "a calibration that is an array": lambda: private_topics.PrivateSpectralLDA(calibration=np.ones(2)).fit(counts()),
+    "a sampler that is an array": lambda: private_topics.PrivateSpectralLDA(sampler=np.ones(2)).fit(counts()),
+    "a ledger that is none": lambda: private_topics.PrivateSpectralLDA(ledger=True).fit(counts()),
+    "a rate beyond floats": lambda: private_topics.VariationalLDA(sampling_rate=HUGE).fit(counts()),
+    "a prior of words beyond floats": lambda: private_topics.VariationalLDA(word_prior=HUGE).fit(counts()),
+    "a total too small to price": lambda: private_topics.BudgetLedger(5e-324, 0.5).remaining(),
+    "a total too large to price": lambda: private_topics.BudgetLedger(1e300, 0.5).remaining(),
+    "a reservation of nothing": lambda: private_topics.BudgetLedger(1.0, 1e-6).reserve(None),
+}
+
+
+@pytest.mark.parametrize("call", ONCE_FOUND.values(), ids=ONCE_FOUND)
+def test_what_was_once_found_is_refused(call):
+    assert judge(call) in ("InputError", "PrivacyError")
+
+
+def test_a_steep_decay_from_a_small_offset_is_no_overflow():
+    private_topics.VariationalLDA(2, steps=2, offset=1e-9, decay=1e9).fit(counts())
 
 
 def test_nothing_public_is_left_out():

@@ -172,6 +172,10 @@ class PrivateSpectralLDA(TopicEstimator):
             raise InputError(
                 f"The 'engine' parameter of {name} must be one of {tuple(ENGINES)}. Got {self.engine!r} instead."
             )
+        if not isinstance(self.sampler, str):
+            raise InputError(
+                f"The 'sampler' parameter of {name} must be 'fast' or 'exact'. Got {self.sampler!r} instead."
+            )
         if self.engine != "local" and not choice.any_engine:
             raise InputError(
                 f"engine={self.engine!r} runs configuration='sequential' and 2, proved. Use 'local'."

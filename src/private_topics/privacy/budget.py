@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from private_topics.errors import PrivacyError, PrivacyWarning
 
 SUM_TOLERANCE = 1e-9
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-30, 1e12  # beyond, floating point cannot price a release
 
 
 def _is_number(value: object) -> bool:
@@ -27,10 +28,11 @@ class PrivacyBudget:
     delta: float
 
     def __post_init__(self) -> None:
-        if not _is_number(self.epsilon) or float(self.epsilon) <= 0:
+        if not _is_number(self.epsilon) or not SMALLEST_EPSILON <= float(self.epsilon) <= LARGEST_EPSILON:
             raise PrivacyError(
                 "The 'epsilon' parameter of PrivacyBudget must be a finite number above 0 "
-                f"(0.1 is strict, 1 is usual, 10 is weak). Got {self.epsilon!r} instead."
+                "(0.1 is strict, 1 is usual, 10 is weak; from 1e-30 to 1e12 can be priced). "
+                f"Got {self.epsilon!r} instead."
             )
         if not _is_number(self.delta) or not 0 < float(self.delta) < 1:
             raise PrivacyError(
@@ -58,9 +60,9 @@ class BudgetSplit:
 
     def __post_init__(self) -> None:
         for name, fraction in self.as_dict().items():
-            if not _is_number(fraction) or fraction < 0:
+            if not _is_number(fraction) or not 0 <= float(fraction) <= 1 + SUM_TOLERANCE:
                 raise PrivacyError(
-                    f"The {name!r} parameter of BudgetSplit must be a finite number of at least 0. "
+                    f"The {name!r} parameter of BudgetSplit must be a number from 0 to 1. "
                     f"Got {fraction!r} instead."
                 )
             object.__setattr__(self, name, float(fraction))

@@ -88,6 +88,8 @@ class FitAccount:
     """
 
     def __init__(self, ledger: Any, settings: Mapping[str, Any]) -> None:
+        if ledger is not None and not callable(getattr(ledger, "reserve", None)):
+            raise PrivacyError("The 'ledger' parameter must be None, a ledger, or an object with a 'reserve' method.")
         self._ledger = ledger
         self._settings = _plain(settings)
         self._results: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from scipy.special import expit, ndtri
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyBudget
 from private_topics.privacy.curves import (
     RELATIVE_ERROR,
     gdp_delta,
@@ -200,7 +200,7 @@ def remaining_epsilon(
     """The largest epsilon, to one part in a million and rounded down, of a further reservation; 0 where none fits."""
 
     def fits(epsilon: float) -> bool:
-        if epsilon + math.log1p(-threshold_delta) <= 0:
+        if epsilon + math.log1p(-threshold_delta) <= 0 or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
             return False
         budget = PrivacyBudget(epsilon, delta)
         more = reservation_of(budget, exact=exact, guarantee=guarantee, threshold_delta=threshold_delta)
@@ -220,8 +220,6 @@ def remaining_epsilon(
                 return 0.0
     while high - low > 1e-6 * low:
         middle = (low + high) / 2.0
-        if not low < middle < high:  # at the smallest floats
-            break
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
