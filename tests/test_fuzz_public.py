@@ -58,6 +58,9 @@ ONCE_FOUND = {
     "a ledger that is none": lambda: private_topics.PrivateSpectralLDA(ledger=True).fit(counts()),
     "a rate beyond floats": lambda: private_topics.VariationalLDA(sampling_rate=HUGE).fit(counts()),
     "a prior of words beyond floats": lambda: private_topics.VariationalLDA(word_prior=HUGE).fit(counts()),
+    "a document of 10^10 tokens": lambda: (
+        private_topics.SpectralLDA(2).fit(counts()).perplexity(np.full((2, 6), 2**31 - 1))
+    ),
     "a total too small to price": lambda: private_topics.BudgetLedger(5e-324, 0.5).remaining(),
     "a total too large to price": lambda: private_topics.BudgetLedger(1e300, 0.5).remaining(),
     "a reservation of nothing": lambda: private_topics.BudgetLedger(1.0, 1e-6).reserve(None),

@@ -177,9 +177,7 @@ class PrivateSpectralLDA(TopicEstimator):
                 f"The 'sampler' parameter of {name} must be 'fast' or 'exact'. Got {self.sampler!r} instead."
             )
         if self.engine != "local" and not choice.any_engine:
-            raise InputError(
-                f"engine={self.engine!r} runs configuration='sequential' and 2, proved. Use 'local'."
-            )
+            raise InputError(f"engine={self.engine!r} runs configuration='sequential' and 2, proved. Use 'local'.")
         if self.budget_split is not None:
             if not isinstance(self.budget_split, BudgetSplit):
                 raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")

@@ -31,6 +31,7 @@ from private_topics.evaluation._checks import check_counts, check_integer, check
 
 PROBABILITY_FLOOR = 1e-12  # weight of the uniform distribution in every topic
 WRITTEN_OUT = 100_000  # longer documents are split by count, without a list of their tokens
+MOST_TOKENS = 10**9  # of a document: what numpy's hypergeometric draw takes
 
 
 def split_document(counts: Any, *, seed: int = 0) -> tuple[sp.csr_array, sp.csr_array]:
@@ -54,6 +55,8 @@ def _random_half(document: np.ndarray, generator: np.random.Generator) -> np.nda
     if total <= WRITTEN_OUT:
         tokens = np.repeat(np.arange(len(document)), document)
         return np.bincount(generator.permutation(tokens)[: total // 2], minlength=len(document))
+    if total >= MOST_TOKENS:
+        raise InputError(f"Perplexity takes documents of fewer than {MOST_TOKENS} tokens; a longer one was given.")
     half: np.ndarray = generator.multivariate_hypergeometric(document, total // 2, method="marginals")
     return half
 

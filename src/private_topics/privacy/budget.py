@@ -62,8 +62,7 @@ class BudgetSplit:
         for name, fraction in self.as_dict().items():
             if not _is_number(fraction) or not 0 <= float(fraction) <= 1 + SUM_TOLERANCE:
                 raise PrivacyError(
-                    f"The {name!r} parameter of BudgetSplit must be a number from 0 to 1. "
-                    f"Got {fraction!r} instead."
+                    f"The {name!r} parameter of BudgetSplit must be a number from 0 to 1. Got {fraction!r} instead."
                 )
             object.__setattr__(self, name, float(fraction))
         total = math.fsum(self.as_dict().values())
