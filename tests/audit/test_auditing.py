@@ -267,7 +267,7 @@ def test_a_model_that_says_more_than_its_releases_is_seen(monkeypatch):
         ({}, {"fits": True}),
         ({}, {"confidence": 1.0}),
     ],
-    ids=str,
+    ids=["exact sampler", "published", "pure", "random state", "few trials", "fits", "confidence"],
 )
 def test_what_cannot_be_audited_is_refused(settings, arguments):
     with pytest.raises(InputError, match="audit"):
