@@ -105,11 +105,30 @@ def test_an_interrupt_is_not_lost(becomes):
             seen.append("went on")
             interrupts.stopping(seen.append)("next stage")
 
+    before = signal.getsignal(signal.SIGINT)  # a Spark session of another test may have set its own
     with pytest.raises(KeyboardInterrupt):
         swallowing()
     assert seen == (["went on"] if becomes == "nothing" else [])
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
     interrupts.stop_if_interrupted()  # forgotten
+
+
+def test_another_handler_is_called_and_put_back():
+    """Spark's handler cancels its jobs, and fails where there is no session any more."""
+    called = []
+
+    def failing(number, frame):
+        called.append(number)
+        raise RuntimeError
+
+    before = signal.signal(signal.SIGINT, failing)
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts.remembered():
+            signal.raise_signal(signal.SIGINT)
+        assert called == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is failing
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_other_errors_stay_what_they_are():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 _seen = [False]
@@ -14,12 +14,12 @@ _seen = [False]
 @contextmanager
 def remembered() -> Iterator[None]:
     """Inside, control-C raises as usual, and is raised again where it was swallowed or became another error."""
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
         yield
         return
     _seen[0] = False
-    signal.signal(signal.SIGINT, _remember)
+    signal.signal(signal.SIGINT, _remembering(usual))
     try:
         yield
         stop_if_interrupted()
@@ -27,7 +27,7 @@ def remembered() -> Iterator[None]:
         stop_if_interrupted()
         raise
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, usual)
         _seen[0] = False
 
 
@@ -46,6 +46,13 @@ def stopping(stage: Callable[[str], None]) -> Callable[[str], None]:
     return watched
 
 
-def _remember(number: int, frame: Any) -> NoReturn:
-    _seen[0] = True
-    raise KeyboardInterrupt
+def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoReturn]:
+    """What usually follows (Spark's handler cancels its jobs), and then the interrupt, whatever that came to."""
+
+    def remember(number: int, frame: Any) -> NoReturn:
+        _seen[0] = True
+        with suppress(Exception):
+            usual(number, frame)
+        raise KeyboardInterrupt
+
+    return remember
