@@ -131,6 +131,18 @@ def test_another_handler_is_called_and_put_back():
         signal.signal(signal.SIGINT, before)
 
 
+def test_an_interrupt_of_an_object_on_its_way_out_prints_nothing(capsys):
+    """Python prints what `__del__` raises and goes on; the interrupt still stops the run."""
+
+    class Dying:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), interrupts.remembered():
+        Dying()
+    assert capsys.readouterr().err == ""
+
+
 def test_other_errors_stay_what_they_are():
     with pytest.raises(SystemError), interrupts.remembered():
         raise SystemError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ def remembered() -> Iterator[None]:
         yield
         return
     _seen[0] = False
+    reported = sys.unraisablehook
+    sys.unraisablehook = _unless_interrupted(reported)
     signal.signal(signal.SIGINT, _remembering(usual))
     try:
         yield
@@ -28,6 +31,7 @@ def remembered() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGINT, usual)
+        sys.unraisablehook = reported
         _seen[0] = False
 
 
@@ -56,3 +60,13 @@ def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoRet
         raise KeyboardInterrupt
 
     return remember
+
+
+def _unless_interrupted(report: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """An interrupt that hits an object on its way out is remembered already: nothing to print."""
+
+    def unless_interrupted(unraisable: Any) -> None:
+        if unraisable.exc_type is not KeyboardInterrupt:
+            report(unraisable)
+
+    return unless_interrupted
