@@ -24,6 +24,7 @@ import numpy as np
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
 from private_topics.configurations.sequential import Sequential
+from private_topics.configurations.word_choice import averaged_noise
 from private_topics.corpus.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
@@ -88,7 +89,8 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
     unigram = unigram_posterior(released.value, released.sigma)
     start = unigram * state.gamma(1.0, size=(topics, corpus.n_words))
     start /= start.sum(axis=1, keepdims=True)
-    return fit.refined(start, unigram, float(released.value.sum()))[0]
+    noise = averaged_noise(run.mu_total, split.refine, steps) * corpus.n_words / float(released.value.sum())
+    return fit.refined(None, start, unigram, noise, split.refine)[0]
 
 
 def curve(draws: int, out: Path) -> None:

@@ -12,6 +12,7 @@ ALLOWED = {  # a new package or module states here what it may import
     "_version": set(),
     "threads": set(),
     "progress": set(),
+    "parameters": set(),
     "whole_files": set(),
     "model_file": {"whole_files"},
     "spectral": set(),
@@ -20,16 +21,17 @@ ALLOWED = {  # a new package or module states here what it may import
     "moments": {"corpus"},
     "evaluation": {"corpus"},
     "engines": {"corpus", "moments", "threads"},
-    "configurations": {"corpus", "moments", "engines", "spectral", "privacy", "threads", "progress"},
+    "configurations": {"corpus", "moments", "engines", "spectral", "privacy", "threads", "progress", "parameters"},
     "baselines": {"moments", "engines", "privacy", "configurations"},
     "estimators": {"corpus", "moments", "privacy", "configurations", "evaluation"}
-    | {"model_file", "threads", "progress"},
-    "private_estimator": {"corpus", "engines", "configurations", "privacy", "estimators", "threads", "progress"},
-    "variational_estimator": {"baselines", "engines", "configurations", "privacy", "estimators", "private_estimator"}
+    | {"model_file", "parameters", "threads", "progress"},
+    "private_estimator": {"corpus", "engines", "configurations", "privacy", "estimators", "parameters"}
     | {"threads", "progress"},
+    "variational_estimator": {"baselines", "engines", "configurations", "privacy", "estimators", "private_estimator"}
+    | {"parameters", "threads", "progress"},
     "reports": {"configurations", "evaluation", "privacy", "whole_files"},
     "audit": {"corpus", "engines", "configurations", "privacy", "private_estimator", "reports"},
-    "pipeline": {"corpus", "configurations", "privacy", "estimators", "private_estimator", "progress"},
+    "pipeline": {"corpus", "engines", "configurations", "privacy", "estimators", "private_estimator", "progress"},
     "experiments": {"corpus", "engines", "evaluation", "privacy", "configurations", "estimators", "private_estimator"}
     | {"variational_estimator"},
     "cli": {"corpus", "evaluation", "privacy", "configurations", "estimators", "private_estimator", "pipeline"}

@@ -16,7 +16,8 @@ from private_topics.configurations.sequential import Spectrum
 from private_topics.engines.opening import ENGINES, open_corpus
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError
-from private_topics.estimators import MODEL_CLASSES, TopicEstimator, check_parameters
+from private_topics.estimators import MODEL_CLASSES, TopicEstimator
+from private_topics.parameters import check_parameters
 from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -116,9 +117,15 @@ class PrivateSpectralLDA(TopicEstimator):
 
     def _private_corpus(self, X: Any, groups: Any) -> Corpus:
         corpus = open_corpus(self.engine, self._corpus(X), groups)
-        if corpus.n_units < 2:
-            raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
-        warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
+        try:
+            if corpus.n_units < 2:
+                raise InputError(
+                    "Found n_samples = 1: a private fit needs at least two documents, or users with groups."
+                )
+            warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
+        except BaseException:
+            corpus.close()
+            raise
         return corpus
 
     def _run(self, choice: Choice, reserve: Callable[..., None] | None, **kind: Any) -> PrivateRun:
@@ -177,7 +184,9 @@ class PrivateSpectralLDA(TopicEstimator):
                 f"The 'sampler' parameter of {name} must be 'fast' or 'exact'. Got {self.sampler!r} instead."
             )
         if self.engine != "local" and not choice.any_engine:
-            raise InputError(f"engine={self.engine!r} runs configuration='sequential' and 2, proved. Use 'local'.")
+            raise InputError(
+                f"engine={self.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'."
+            )
         if self.budget_split is not None:
             if not isinstance(self.budget_split, BudgetSplit):
                 raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
@@ -214,7 +223,7 @@ class PrivateSpectralLDA(TopicEstimator):
             self.supported_components_ = int(header["supported_components"])
             self.spectrum_ = _spectrum_from(header.get("spectrum"))
             split = BudgetSplit(**header["budget_split"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
         self.budget_split = None if split == BudgetSplit() else split
 

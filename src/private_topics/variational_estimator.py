@@ -22,15 +22,8 @@ from private_topics.baselines.vips import (
 )
 from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators import (
-    LARGEST,
-    MODEL_CLASSES,
-    TopicEstimator,
-    check_integer,
-    check_parameters,
-    check_positive,
-    in_range,
-)
+from private_topics.estimators import MODEL_CLASSES, TopicEstimator
+from private_topics.parameters import LARGEST, check_integer, check_parameters, check_positive, in_range
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of

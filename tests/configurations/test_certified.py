@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
+from noise_support import fitted_on, releases_as_recorded
 from private_support import (
     LARGEST_COUNT,
     Document,
     Entering,
     RecordingRun,
-    captured_releases,
     check_sensitivity,
     corpus_of_units,
     counts_of,
@@ -46,7 +45,7 @@ LAST = {3: "eigenpairs", 4: "topics"}
 EARLIER = ["unigram", "second norms", "second moment", "second clip factors", "frame third norms"]
 BEFORE = [*EARLIER, "frame third moment", "third clip factors"]
 N_WORDS, WORDS, COPIES = 8, np.arange(1, 7), 200
-SHARP, WRONG, FALSE_ALARM = {3: 0.8, 4: 0.7}, {3: 0.7, 4: 0.6}, 1e-6
+SHARP, WRONG = {3: 0.8, 4: 0.7}, {3: 0.7, 4: 0.6}
 FRAME = np.vstack([np.eye(3), -np.eye(3)])  # a word and its opposite: a unit moves the tensor by twice the clip
 TIGHT = 20  # bin of the canned histogram of norms: every document of one word is clipped, to the same norm
 WIDE, NARROW = 100.0, 2000.0  # epsilons for which the ball is wider, or narrower, than what a document moves
@@ -161,48 +160,18 @@ def synthetic(n_documents: int = 6_000, n_words: int = 60, seed: int = 0):
     return make_lda_corpus(n_documents, n_words, 3, alpha0=0.1, mean_length=40, random_state=seed)
 
 
-def fitted(configuration: int, X: Any = None, epsilon: float = 60.0, **more: Any):
-    X = synthetic()[0] if X is None else X
-    groups = more.pop("groups", None)
-    options = {"delta": 1e-5, "alpha0": 0.1, "configuration": configuration, "noise_seed": 1, **more}
-    with captured_releases() as seen, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        model = PrivateSpectralLDA(3, epsilon=epsilon, **options).fit(X, groups=groups)
-    return seen, model
-
-
-def isometric(entry: Entering, residual: np.ndarray) -> np.ndarray:
-    if not entry.query.kind.startswith("symmetric"):
-        return residual.ravel()
-    index = np.array(list(itertools.combinations_with_replacement(range(len(residual)), residual.ndim)))
-    distinct = 1 + np.count_nonzero(np.diff(index, axis=1), axis=1)
-    places = np.array({2: [0, 1, 2], 3: [0, 1, 3, 6]}[residual.ndim])[distinct]
-    return residual[tuple(index.T)] * np.sqrt(places)
-
-
-def as_recorded(configuration: int) -> dict[str, bool]:
-    """Whether the residuals of each release, over several noise seeds, have the recorded spread."""
-    found: dict[str, list[np.ndarray]] = {}
-    for noise_seed in range(8):
-        for entry, released in fitted(configuration, noise_seed=noise_seed)[0]:
-            residual = released.value - entry.aggregate * entry.query.step
-            found.setdefault(released.name, []).append(isometric(entry, residual) / released.sigma)
-    accepted = {}
-    for name, parts in found.items():
-        joined = np.concatenate(parts)
-        tails = chi2.ppf(FALSE_ALARM / 2, joined.size), chi2.isf(FALSE_ALARM / 2, joined.size)
-        accepted[name] = bool(tails[0] < float((joined**2).sum()) < tails[1])
-    return accepted
+def fitted(configuration: int, X: Any = None, **options: Any):
+    return fitted_on(synthetic()[0] if X is None else X, configuration, **options)
 
 
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_every_release_has_the_noise_that_is_recorded(configuration, monkeypatch):
     from private_topics.privacy.randomness import NoiseStream
 
-    assert as_recorded(configuration) == dict.fromkeys([*BEFORE, LAST[configuration]], True)
+    assert releases_as_recorded(synthetic()[0], configuration) == dict.fromkeys([*BEFORE, LAST[configuration]], True)
     exact = NoiseStream.rounded_gaussian
     monkeypatch.setattr(NoiseStream, "rounded_gaussian", lambda self, count, ratio: exact(self, count, 0.4 * ratio))
-    refused = as_recorded(configuration)
+    refused = releases_as_recorded(synthetic()[0], configuration)
     assert not refused["frame third moment"]  # 80 numbers
     assert not refused[LAST[configuration]]  # 72 numbers, or 1,440
 

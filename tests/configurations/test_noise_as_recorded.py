@@ -20,6 +20,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.stats import chi2
 
+from noise_support import FALSE_ALARM, as_recorded, isometric, standardised
 from private_support import Entering, captured_releases
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.privacy import mechanisms
@@ -27,7 +28,6 @@ from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.mechanisms import Released
 from private_topics.privacy.randomness import NoiseStream
 
-FALSE_ALARM = 1e-6
 ENOUGH = 7_000
 LARGE, SMALL = (4_000, 600, 12), (2_000, 60, 3)
 Seen = list[tuple[Entering, Released]]
@@ -45,27 +45,6 @@ def releases(shape: tuple[int, int, int], noise_seed: int = 0) -> tuple[Seen, Pr
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(corpus(shape))
     return seen, model
-
-
-def isometric(entering: Entering, residual: np.ndarray) -> np.ndarray:
-    """Coordinates of a residual in an orthonormal basis of its space."""
-    if not entering.query.kind.startswith("symmetric"):
-        return residual.ravel()
-    size, order = len(residual), residual.ndim
-    index = np.array(list(itertools.combinations_with_replacement(range(size), order)))
-    distinct = 1 + np.count_nonzero(np.diff(index, axis=1), axis=1)
-    permutations = np.array({2: [0, 1, 2], 3: [0, 1, 3, 6]}[order])[distinct]
-    return residual[tuple(index.T)] * np.sqrt(permutations)
-
-
-def standardised(entering: Entering, released: Released) -> np.ndarray:
-    residual = released.value - entering.aggregate * entering.query.step
-    return isometric(entering, residual) / released.sigma
-
-
-def as_recorded(standard: np.ndarray) -> bool:
-    statistic, size = float((standard**2).sum()), standard.size
-    return chi2.ppf(FALSE_ALARM / 2, size) < statistic < chi2.isf(FALSE_ALARM / 2, size)
 
 
 def test_every_release_has_the_noise_that_is_recorded():

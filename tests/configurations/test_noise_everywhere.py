@@ -29,7 +29,8 @@ import scipy.sparse as sp
 
 from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations.sequential import SPECTRAL_WORDS, Sequential
+from private_topics.configurations.sequential import Sequential
+from private_topics.configurations.word_choice import SPECTRAL_WORDS
 from private_topics.spectral.whitening import DENSE_LIMIT
 
 WHOLE_PATH = 9  # releases before the refinement

@@ -20,15 +20,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
 
+from noise_support import fitted_on, releases_as_recorded
 from private_support import (
     LARGEST_COUNT,
     Document,
     Entering,
     RecordingRun,
     Unit,
-    captured_releases,
     check_sensitivity,
     corpus_of_units,
     counts_of,
@@ -53,7 +52,7 @@ BASE: list[Unit] = [({1: 3, 2: 1, 5: 2},), ({0: 4, 6: 2},), ({},), ({3: 1, 4: 1,
 THIRD = {1: "third moment", 2: "frame third moment"}
 NORMS = {1: "third norms", 2: "frame third norms"}
 EARLIER = ["unigram", "second norms", "second moment", "second clip factors"]
-SHARP, WRONG, FALSE_ALARM = 0.99, 0.7, 1e-6
+SHARP, WRONG = 0.99, 0.7
 TIGHT, LOOSE = 20, 64  # bins of the canned norm histograms: they set the clips
 
 
@@ -242,48 +241,18 @@ def synthetic(n_documents: int = 3_000, n_words: int = 60, seed: int = 0):
     return make_lda_corpus(n_documents, n_words, 3, alpha0=0.1, mean_length=40, random_state=seed)
 
 
-def fitted(configuration: int, X: Any = None, epsilon: float = 60.0, **more: Any):
-    X = synthetic()[0] if X is None else X
-    groups = more.pop("groups", None)
-    options = {"delta": 1e-5, "alpha0": 0.1, "configuration": configuration, "noise_seed": 1, **more}
-    with captured_releases() as seen, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        model = PrivateSpectralLDA(3, epsilon=epsilon, **options).fit(X, groups=groups)
-    return seen, model
-
-
-def isometric(entry: Entering, residual: np.ndarray) -> np.ndarray:
-    if not entry.query.kind.startswith("symmetric"):
-        return residual.ravel()
-    index = np.array(list(itertools.combinations_with_replacement(range(len(residual)), residual.ndim)))
-    distinct = 1 + np.count_nonzero(np.diff(index, axis=1), axis=1)
-    places = np.array({2: [0, 1, 2], 3: [0, 1, 3, 6]}[residual.ndim])[distinct]
-    return residual[tuple(index.T)] * np.sqrt(places)
-
-
-def as_recorded(configuration: int) -> list[bool]:
-    """Whether the residuals of each release, over several noise seeds, have the recorded spread."""
-    found: dict[str, list[np.ndarray]] = {}
-    for noise_seed in range(8):
-        for entry, released in fitted(configuration, noise_seed=noise_seed)[0]:
-            residual = released.value - entry.aggregate * entry.query.step
-            found.setdefault(released.name, []).append(isometric(entry, residual) / released.sigma)
-    accepted = []
-    for parts in found.values():
-        joined = np.concatenate(parts)
-        tails = chi2.ppf(FALSE_ALARM / 2, joined.size), chi2.isf(FALSE_ALARM / 2, joined.size)
-        accepted.append(bool(tails[0] < float((joined**2).sum()) < tails[1]))
-    return accepted
+def fitted(configuration: int, X: Any = None, **options: Any):
+    return fitted_on(synthetic()[0] if X is None else X, configuration, **options)
 
 
 @pytest.mark.parametrize("configuration", [1, 2])
 def test_every_release_has_the_noise_that_is_recorded(configuration, monkeypatch):
     from private_topics.privacy.randomness import NoiseStream
 
-    assert as_recorded(configuration) == [True] * 7
+    assert list(releases_as_recorded(synthetic()[0], configuration).values()) == [True] * 7
     exact = NoiseStream.rounded_gaussian
     monkeypatch.setattr(NoiseStream, "rounded_gaussian", lambda self, count, ratio: exact(self, count, 0.4 * ratio))
-    refused = as_recorded(configuration)
+    refused = list(releases_as_recorded(synthetic()[0], configuration).values())
     assert refused[:3] == [False] * 3  # unigram, histogram, matrix: 480, 528 and 14,640 numbers
     assert not refused[5]  # the tensor, 80 numbers
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from private_topics import PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations.sequential import (
+from private_topics.configurations.word_choice import (
     SMALLEST_REFINED,
+    TAIL_SHARE,
     RefinedWords,
     carried_topics,
     on_all_words,
@@ -39,7 +40,8 @@ def test_a_large_vocabulary_is_cut_to_its_frequent_words():
     assert np.all(np.diff(chosen.words) > 0)
     left_out = np.setdiff1d(np.arange(100_000), chosen.words)
     assert unigram[chosen.words].min() >= unigram[left_out].max()
-    assert chosen.noise == pytest.approx(noise * len(chosen.words) / unigram[chosen.words].sum())
+    per_entry = noise / np.sqrt(1.0 - TAIL_SHARE)  # the words left out take their share of the budget
+    assert chosen.noise == pytest.approx(per_entry * len(chosen.words) / unigram[chosen.words].sum())
 
 
 def test_equally_frequent_words_are_not_cut():

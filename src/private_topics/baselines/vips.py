@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import psi
 
-from private_topics.configurations.sequential import MOST_TOPICS, MOST_WORDS
+from private_topics.configurations.word_choice import check_size
 from private_topics.engines.local import PrivateCorpus
-from private_topics.errors import InputError
 from private_topics.moments.fold_in import fold_in, topic_statistic
 from private_topics.moments.layout import WordBlock, select_words
 from private_topics.moments.norms import statistic_norms
@@ -108,8 +107,7 @@ class PrivateMinibatches:
     clip: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.corpus.n_words > MOST_WORDS or len(self.document_prior) > MOST_TOPICS:
-            raise InputError(f"A private fit takes at most {MOST_WORDS} words and {MOST_TOPICS} topics.")
+        check_size(self.corpus.n_words, len(self.document_prior))
 
     def __call__(self, weights: np.ndarray) -> np.ndarray:
         """`Σ c_w r_wi / max(norm, clip)` over the minibatch: non-negative, norm at most one. variational.md"""

@@ -41,7 +41,7 @@ def audit(
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Number of topics.")] = 10,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
-    alpha0: Annotated[float, typer.Option(help="Sum of the Dirichlet prior over topics.")] = 1.0,
+    alpha0: options.Alpha0 = 1.0,
     refine_steps: Annotated[int, typer.Option(min=0, help="Refinement passes.")] = 4,
     configuration: Annotated[str, typer.Option(help="sequential, 1, 2, 3 or 4.")] = "sequential",
     vocabulary: Annotated[

@@ -74,7 +74,7 @@ def plan(
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics wanted.")] = 10,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
-    alpha0: Annotated[float, typer.Option(help="Sum of the Dirichlet prior over topics.")] = 1.0,
+    alpha0: options.Alpha0 = 1.0,
     mean_length: Annotated[float, typer.Option(help="Words of a document.")] = 100.0,
     as_json: options.Json = False,
 ) -> None:

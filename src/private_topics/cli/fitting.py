@@ -55,7 +55,7 @@ def fit(
     corpus: options.Corpus = None,
     label: options.Label = "",
     report: Annotated[Path | None, typer.Option(help="Write an HTML report too.")] = None,
-    alpha0: Annotated[float, typer.Option(help="Sum of the Dirichlet prior over topics.")] = 1.0,
+    alpha0: options.Alpha0 = 1.0,
     refine_steps: Annotated[
         int | None,
         typer.Option(min=0, help="Refinement passes; 4 if not given, 1 without privacy.", show_default=False),

@@ -19,6 +19,7 @@ Source = Annotated[
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.", show_default=False)]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak.")]
 Delta = Annotated[float, typer.Option(help="Keep it well below one over the number of units.")]
+Alpha0 = Annotated[float, typer.Option(help="Sum of the Dirichlet prior over topics.")]
 Field = Annotated[str, typer.Option(help="Field or column of the text.")]
 Unit = Annotated[
     str | None,

@@ -34,6 +34,7 @@ from private_topics.spectral.certificate import (
 )
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.topics import simplex_rows, topic_weights
+from private_topics.threads import one_order
 
 CENTRE_SHARE = 0.5
 MARGIN = 3.0  # standard deviations by which the ball is wider than the noise of its centre is long
@@ -92,14 +93,16 @@ class ThirdConfiguration(SecondConfiguration):
         released_factors = self.run.release(factors_query, factors, self.small_share)
         scale = max(float(released_factors.value[0]), released_factors.sigma)
         whitened = WhitenedSum(total, clip, scale, centre, self.corpus.n_units)
-        certificate = self.certificate(whitened, first, frame)
+        with one_order():
+            certificate = self.certificate(whitened, first, frame)
         if certificate is None:
             warnings.warn(NOT_CERTIFIED, PrivacyWarning, stacklevel=5)
             again = self.release_tensor("frame third moment again", total, clip, 1.0 - CENTRE_SHARE)
             value = mean_of(centre.value, centre.sigma**2, again.value, again.sigma**2) / scale
             return whitened_topics(frame, value, first, self.alpha0, self.random_state)
         self.progress("eigenpairs")
-        return topics_of(self.released_solutions(whitened, certificate, frame), frame, self.alpha0)
+        with one_order():
+            return topics_of(self.released_solutions(whitened, certificate, frame), frame, self.alpha0)
 
     def release_tensor(self, name: str, total: np.ndarray, clip: float, share: float) -> Released:
         """The whitened tensor with a part of its budget. docs/proofs/tensor.md"""

@@ -119,7 +119,7 @@ class Choice:
     @property
     def any_engine(self) -> bool:
         """Whether all sums of the fit are exact, so that any engine can compute them."""
-        return self.calibration == "proved" and self.configuration in ("sequential", 2)
+        return self.calibration == "proved" and self.configuration in ("sequential", 2, 3, 4)
 
     def budget(self, epsilon: Any, delta: Any) -> PrivacyBudget:
         return PureBudget(epsilon) if self.pure else PrivacyBudget(epsilon, delta)

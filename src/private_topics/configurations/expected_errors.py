@@ -13,14 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from private_topics.configurations.paper_proved import SPLITS
-from private_topics.configurations.sequential import (
-    OVERSAMPLE,
-    SPECTRAL_WORDS,
-    averaged_noise,
-    carried_topics,
-    spectral_words,
-)
+from private_topics.configurations.sequential import OVERSAMPLE
 from private_topics.configurations.utility_bounds import Problem
+from private_topics.configurations.word_choice import SPECTRAL_WORDS, averaged_noise, carried_topics, spectral_words
 from private_topics.privacy.budget import BudgetSplit
 from private_topics.privacy.curves import mu_of_budget
 

@@ -11,22 +11,23 @@ once and serves both directions, so the eigenvectors are un-whitened in the fram
 
 from __future__ import annotations
 
-import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from private_topics.configurations.sequential import (
-    MOST_TOPICS,
-    MOST_WORDS,
+from private_topics.configurations.sequential import PrivateModel, Sequential
+from private_topics.configurations.word_choice import (
     SPECTRAL_WORDS,
-    PrivateModel,
-    Sequential,
+    check_size,
+    most_frequent,
+    on_all_words,
+    warn_if_fewer,
 )
 from private_topics.corpus.counts import take_rows
 from private_topics.engines.local import PrivateCorpus
-from private_topics.errors import InputError, PrivacyWarning
+from private_topics.errors import InputError
 from private_topics.moments.layout import WordBlock, ranks_of, select_words
 from private_topics.moments.norm_histogram import BINS, add_norms, clip_threshold
 from private_topics.moments.quantised import finest_step, truncated
@@ -57,37 +58,33 @@ SPLITS: dict[int | str, BudgetSplit] = {
 
 
 @dataclass(frozen=True)
-class ReleasedWhitening(Sequential):
+class ReleasedWhitening(Sequential, ABC):
     """What the two configurations share; `third_moment` is where they differ."""
 
     def fit(self) -> PrivateModel:
-        if self.corpus.n_words > MOST_WORDS or self.n_topics > MOST_TOPICS:
-            raise InputError(f"A private fit takes at most {MOST_WORDS} words and {MOST_TOPICS} topics.")
+        check_size(self.corpus.n_words, self.n_topics)
         self.progress("unigram")
         noisy_unigram = self.release_unigram(self.split.unigram)
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
-        words = np.sort(np.argsort(-unigram, kind="stable")[:SPECTRAL_WORDS])
+        words = most_frequent(unigram, SPECTRAL_WORDS)
         self.progress("second moment")
         whole = self.frame(words, unigram, self.n_topics)
         k = min(self.n_topics, whole.supported)
-        if k < self.n_topics:
-            warnings.warn(unsupported_warning(max(k, 1), self.n_topics), PrivacyWarning, stacklevel=4)
+        warn_if_fewer(k, self.n_topics)
         if k <= 1:
             return PrivateModel(unigram[None, :], np.array([self.alpha0]), whole.supported)
         self.progress("third moment")
         frame = leading(whole, k)
         topics, alpha = self.topics(words, unigram[words], frame)
-        every = np.tile(unigram, (k, 1))  # words outside the spectral stage keep their unigram share
-        every[:, words] = topics * unigram[words].sum()
-        return PrivateModel(every / every.sum(axis=1, keepdims=True), alpha, whole.supported)
+        return PrivateModel(on_all_words(topics, words, unigram), alpha, whole.supported)
 
     def topics(self, words: np.ndarray, first: np.ndarray, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         """Topics on the spectral words, whose shares are `first`, and their weights."""
         return whitened_topics(frame, self.third_moment(words, frame), first, self.alpha0, self.random_state)
 
+    @abstractmethod
     def third_moment(self, words: np.ndarray, frame: Frame) -> np.ndarray:
         """`E3(W, W, W)` from released values."""
-        raise NotImplementedError
 
     @property
     def small_share(self) -> float:
@@ -195,8 +192,9 @@ def whitened_topics(
     frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: float, random_state: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Topics and weights from `E3(W, W, W)`."""
-    pairs = decompose(whitened_tensor(frame, third, first, alpha0), random_state=random_state)
-    return simplex_rows(frame.whitening.unwhiten(pairs.vectors).T), topic_weights(pairs.values, alpha0)
+    with one_order():
+        pairs = decompose(whitened_tensor(frame, third, first, alpha0), random_state=random_state)
+        return simplex_rows(frame.whitening.unwhiten(pairs.vectors).T), topic_weights(pairs.values, alpha0)
 
 
 def whitened_tensor(frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: float) -> np.ndarray:
@@ -204,10 +202,3 @@ def whitened_tensor(frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: 
     inside = frame.matrix.T @ first
     second = np.diag(frame.eigenvalues / frame.whitening.values) + alpha0 / (alpha0 + 1.0) * np.outer(inside, inside)
     return lda_third_moment(third, second, inside, alpha0)
-
-
-def unsupported_warning(carried: int, wanted: int) -> str:
-    return (
-        f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would be noise. "
-        "It uses those it carries. More documents or a larger epsilon would carry more: see private_topics.plan."
-    )

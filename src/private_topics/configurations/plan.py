@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Real
 
 from private_topics.configurations.expected_errors import Setting, sequential_topics
 from private_topics.configurations.forecast import (
@@ -20,10 +19,10 @@ from private_topics.configurations.forecast import (
     smallest,
 )
 from private_topics.errors import InputError
+from private_topics.parameters import check_positive
 from private_topics.privacy.budget import PrivacyBudget
 
 MOST = 2**63 - 1  # documents, words, topics
-SMALLEST, LARGEST = 1e-9, 1e9  # of alpha0 and the mean length
 
 
 @dataclass(frozen=True)
@@ -135,9 +134,5 @@ def plan(
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
             raise InputError(f"The {name!r} parameter of plan must be an int in the range [1, 2**63). Got {value!r}.")
     for name, number in (("alpha0", alpha0), ("mean_length", mean_length)):
-        if isinstance(number, bool) or not isinstance(number, Real) or not SMALLEST <= number <= LARGEST:
-            raise InputError(
-                f"The {name!r} parameter of plan must be a float in the range [{SMALLEST:g}, {LARGEST:g}]. "
-                f"Got {number!r}."
-            )
+        check_positive(number, name, "plan")
     return Plan(n_documents, n_words, n_components, float(epsilon), float(delta), float(alpha0), float(mean_length))

@@ -9,15 +9,15 @@ not rotation invariant: unlike Gaussian noise it must be drawn for every triple 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from private_topics.configurations.paper_proved import leading, unsupported_warning, whitened_topics
+from private_topics.configurations.paper_proved import leading, whitened_topics
 from private_topics.configurations.sequential import PrivateModel, Progress
+from private_topics.configurations.word_choice import warn_if_fewer
 from private_topics.engines.local import PrivateCorpus
-from private_topics.errors import InputError, PrivacyWarning
+from private_topics.errors import InputError
 from private_topics.moments.features import DocumentWeights
 from private_topics.moments.layout import select_words
 from private_topics.moments.packed_moments import (
@@ -67,8 +67,7 @@ class PureEpsilon:
         noise = second.sigma / np.sqrt(2.0) / mass
         frame = frame_of(matrix, unigram, self.alpha0, rank=min(self.n_topics, n_words), noise=noise)
         k = min(self.n_topics, frame.supported)
-        if k < self.n_topics:
-            warnings.warn(unsupported_warning(max(k, 1), self.n_topics), PrivacyWarning, stacklevel=4)
+        warn_if_fewer(k, self.n_topics)
         if k <= 1:
             return PrivateModel(unigram[None, :], np.array([self.alpha0]), frame.supported)
         self.progress("topics")

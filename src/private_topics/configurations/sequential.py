@@ -8,14 +8,23 @@ functions below return is made of `Released` values and public settings only.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from private_topics.configurations.word_choice import (
+    TAIL_SHARE,
+    RefinedWords,
+    averaged_noise,
+    carried_topics,
+    check_size,
+    most_frequent,
+    on_all_words,
+    spectral_words,
+    warn_if_fewer,
+)
 from private_topics.engines.protocol import Corpus
-from private_topics.errors import InputError, PrivacyWarning
 from private_topics.moments.norm_histogram import clip_threshold
 from private_topics.moments.quantised import ASSEMBLY_ERROR
 from private_topics.moments.second_order import mirror_upper
@@ -34,18 +43,9 @@ from private_topics.spectral.denoising import denoised_topics, unigram_posterior
 from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 from private_topics.threads import one_order
 
-FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
-BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 OVERSAMPLE = 10
 SECOND_QUANTILE, FRAME_QUANTILE = 0.1, 0.5
-SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
-WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
-TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
-SMALLEST_NOISE = 1e-12
-MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
-CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
-FEWEST_CARRIED = 3  # fewer predict worse than the unigram: benchmarks/choices.py
 
 Progress = Callable[[str], None]
 
@@ -86,25 +86,26 @@ class Sequential:
     progress: Progress
 
     def fit(self) -> PrivateModel:
-        if self.corpus.n_words > MOST_WORDS or self.n_topics > MOST_TOPICS:
-            raise InputError(f"A private fit takes at most {MOST_WORDS} words and {MOST_TOPICS} topics.")
+        check_size(self.corpus.n_words, self.n_topics)
         self.progress("unigram")
         noisy_unigram = self.release_unigram(self.split.unigram)
         unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
-        words = np.sort(np.argsort(-unigram, kind="stable")[: spectral_words(self.run.mu_total, self.corpus.n_units)])
+        words = most_frequent(unigram, spectral_words(self.run.mu_total, self.corpus.n_units))
         self.progress("second moment")
         refined = self.refined_words(unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
         carried = min(self.n_topics, carried_topics(refined.noise) if self.refine_steps else self.n_topics)
         frame = self.frame(words, unigram, carried)
         k = min(carried, frame.supported)
-        if k < self.n_topics:
-            _warn_unsupported(max(k, 1), self.n_topics)
+        warn_if_fewer(k, self.n_topics)
         if k <= 1:
             return replace(self.unigram_model(noisy_unigram, frame.supported), spectrum=Spectrum.of(frame))
         self.progress("moments inside the frame")
         topics, alpha = self.spectral_topics(words, unigram, frame, k)
         if self.refine_steps:
-            topics, alpha = self.refined(topics, noisy_unigram, refined)
+            if refined.words is None:
+                topics, alpha = self.refined(None, topics, unigram, refined.noise, self.split.refine)
+            else:
+                topics, alpha = self.refined_inside(refined.words, topics, noisy_unigram, refined.noise)
         return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
 
     # -- releases -------------------------------------------------------------------------------------------------
@@ -204,19 +205,17 @@ class Sequential:
             inside, alpha = topics_in_frame(frame, *scaled, unigram[words], self.alpha0, k, self.random_state)
         return on_all_words(inside, words, unigram), alpha
 
-    def refined(self, start: np.ndarray, first: Released, chosen: RefinedWords) -> tuple[np.ndarray, np.ndarray]:
-        """Refined topics and prior. Words outside the refinement keep their unigram share, which is sharpened."""
-        words = chosen.words
-        if words is None:
-            unigram = unigram_posterior(first.value, first.sigma)
-            return self.refined_on(None, start, unigram, chosen.noise, self.split.refine)
+    def refined_inside(
+        self, words: np.ndarray, start: np.ndarray, first: Released, noise_per_topic: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Topics refined on some words, and the prior. The others keep their unigram share, which is sharpened."""
         unigram = unigram_posterior(*self.sharpened_unigram(first, TAIL_SHARE * self.split.refine))
         inside, part = start[:, words], unigram[words]
         inside, part = inside / inside.sum(axis=1, keepdims=True), part / part.sum()
-        topics, alpha = self.refined_on(words, inside, part, chosen.noise, (1.0 - TAIL_SHARE) * self.split.refine)
+        topics, alpha = self.refined(words, inside, part, noise_per_topic, (1.0 - TAIL_SHARE) * self.split.refine)
         return on_all_words(topics, words, unigram), alpha
 
-    def refined_on(
+    def refined(
         self, words: np.ndarray | None, start: np.ndarray, unigram: np.ndarray, noise_per_topic: float, share: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
@@ -271,75 +270,6 @@ class Sequential:
         return replace(draft, step=step)
 
 
-def spectral_words(mu_total: float, n_units: int) -> int:
-    """How many words the spectral stage sees: its noise edge grows with their root, so few where noise is large."""
-    budget = mu_total * n_units
-    if budget >= LARGE_BUDGET:
-        return MOST_SPECTRAL_WORDS
-    return int(np.clip(budget / BUDGET_PER_WORD, FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS))
-
-
-@dataclass(frozen=True)
-class RefinedWords:
-    """The words that the refinement sees (None: all), from released values.
-
-    `noise` is that of an entry of the averaged statistic over the mean entry, if there were one topic. In a large
-    vocabulary most words are too rare to say anything of a topic, and the noise on them would cost topics.
-    """
-
-    words: np.ndarray | None
-    noise: float
-
-    @classmethod
-    def of(cls, unigram: np.ndarray, noise: float, wanted: int) -> RefinedWords:
-        """All words, or the most frequent half, quarter, … where that carries more of the `wanted` topics."""
-        n_words = len(unigram)
-        chosen = cls(None, noise * n_words)
-        if n_words < 2 * SMALLEST_REFINED or carried_topics(chosen.noise) >= wanted:
-            return chosen
-        order = np.argsort(-unigram, kind="stable")
-        covered = np.cumsum(unigram[order])
-        size = n_words // 2
-        while size >= SMALLEST_REFINED and carried_topics(chosen.noise) < wanted:
-            fewer = noise * size / float(covered[size - 1])
-            if fewer < WORTH_CUTTING * chosen.noise:
-                chosen = cls(np.sort(order[:size]), fewer)
-            size //= 2
-        return chosen
-
-
-def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> np.ndarray:
-    """Topics known on some words: the others keep their unigram share."""
-    topics = np.tile(unigram, (len(inside), 1))
-    topics[:, words] = inside * unigram[words].sum()
-    result: np.ndarray = topics / topics.sum(axis=1, keepdims=True)
-    return result
-
-
-def carried_topics(noise_per_topic: float) -> int:
-    """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram.
-
-    Its noise stays below `CARRIED_NOISE` of a mean entry.
-    """
-    carried = int(CARRIED_NOISE / max(noise_per_topic, SMALLEST_NOISE))
-    return carried if carried >= FEWEST_CARRIED else 1
-
-
-def averaged_noise(mu_total: float, share: float, steps: int) -> float:
-    """Noise of an entry of the refinement statistic, averaged over `steps` releases with weights 1, 2, 3, …"""
-    weights = np.arange(1, steps + 1)
-    return float(np.sqrt(2.0 * steps / share) / mu_total * np.sqrt((weights**2).sum()) / weights.sum())
-
-
 def _positive(factors: Released, index: int) -> float:
     """A released sum of clip factors, floored at its own noise."""
     return float(max(factors.value[index], factors.sigma))
-
-
-def _warn_unsupported(carried: int, wanted: int) -> None:
-    warnings.warn(
-        f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would be noise. "
-        "It uses those it carries. More documents or a larger epsilon would carry more: see private_topics.plan.",
-        PrivacyWarning,
-        stacklevel=5,
-    )

@@ -1,0 +1,106 @@
+"""How many words and topics the budget carries: functions of released values and public settings only."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from private_topics.errors import InputError, PrivacyWarning
+
+MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
+FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
+BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
+SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
+WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
+TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
+CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
+FEWEST_CARRIED = 3  # fewer predict worse than the unigram: benchmarks/choices.py
+SMALLEST_NOISE = 1e-12
+
+
+def check_size(n_words: int, n_topics: int) -> None:
+    if n_words > MOST_WORDS or n_topics > MOST_TOPICS:
+        raise InputError(f"A private fit takes at most {MOST_WORDS} words and {MOST_TOPICS} topics.")
+
+
+def spectral_words(mu_total: float, n_units: int) -> int:
+    """How many words the spectral stage sees: its noise edge grows with their root, so few where noise is large."""
+    budget = mu_total * n_units
+    if budget >= LARGE_BUDGET:
+        return MOST_SPECTRAL_WORDS
+    return int(np.clip(budget / BUDGET_PER_WORD, FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS))
+
+
+def most_frequent(unigram: np.ndarray, count: int) -> np.ndarray:
+    """The `count` words of the largest share, in the order of the vocabulary."""
+    return np.sort(np.argsort(-unigram, kind="stable")[:count])
+
+
+@dataclass(frozen=True)
+class RefinedWords:
+    """The words that the refinement sees (None: all).
+
+    `noise` is that of an entry of the averaged statistic over the mean entry, if there were one topic. In a large
+    vocabulary most words are too rare to say anything of a topic, and the noise on them would cost topics. The words
+    left out take `TAIL_SHARE` of the refinement's budget for their unigram.
+    """
+
+    words: np.ndarray | None
+    noise: float
+
+    @classmethod
+    def of(cls, unigram: np.ndarray, noise: float, wanted: int) -> RefinedWords:
+        """All words, or the most frequent half, quarter, … where that carries more of the `wanted` topics.
+
+        `noise` is that of an entry over the sum of all, where the refinement has its whole budget.
+        """
+        n_words = len(unigram)
+        chosen = cls(None, noise * n_words)
+        if n_words < 2 * SMALLEST_REFINED or carried_topics(chosen.noise) >= wanted:
+            return chosen
+        covered = np.cumsum(np.sort(unigram)[::-1])
+        inside = noise / np.sqrt(1.0 - TAIL_SHARE)
+        size = n_words // 2
+        while size >= SMALLEST_REFINED and carried_topics(chosen.noise) < wanted:
+            fewer = inside * size / float(covered[size - 1])
+            if fewer < WORTH_CUTTING * chosen.noise:
+                chosen = cls(most_frequent(unigram, size), fewer)
+            size //= 2
+        return chosen
+
+
+def carried_topics(noise_per_topic: float) -> int:
+    """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram.
+
+    Its noise stays below `CARRIED_NOISE` of a mean entry.
+    """
+    carried = int(CARRIED_NOISE / max(noise_per_topic, SMALLEST_NOISE))
+    return carried if carried >= FEWEST_CARRIED else 1
+
+
+def averaged_noise(mu_total: float, share: float, steps: int) -> float:
+    """Noise of an entry of the refinement statistic, averaged over `steps` releases with weights 1, 2, 3, …"""
+    weights = np.arange(1, steps + 1)
+    return float(np.sqrt(2.0 * steps / share) / mu_total * np.sqrt((weights**2).sum()) / weights.sum())
+
+
+def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> np.ndarray:
+    """Topics known on some words: the others keep their unigram share."""
+    topics = np.tile(unigram, (len(inside), 1))
+    topics[:, words] = inside * unigram[words].sum()
+    result: np.ndarray = topics / topics.sum(axis=1, keepdims=True)
+    return result
+
+
+def warn_if_fewer(carried: int, wanted: int) -> None:
+    """Say that the model has fewer topics than were asked for."""
+    if carried < wanted:
+        warnings.warn(
+            f"At this budget the model carries {max(carried, 1)} of the {wanted} topics asked for; the others would "
+            "be noise. It uses those it carries. More documents or a larger epsilon would carry more: see "
+            "private_topics.plan.",
+            PrivacyWarning,
+            stacklevel=5,
+        )
