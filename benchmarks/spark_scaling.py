@@ -3,19 +3,20 @@
     python benchmarks/spark_scaling.py [--documents N] [--words D] [--topics K] [--executors 1 2 4] [--out DIR]
 
 Every cluster is a real one on this machine (`local-cluster`: executors with one core each, in their own processes),
-every run a process of its own. A corpus of Parquet blocks is read, clipped and added up by the executors; the driver
-gets sums. Three sizes of one corpus are fitted; a small model is calibrated on the two smaller ones and predicts the
-largest:
+every run a process of its own, after one fit of the smallest corpus that is not counted: the first fit of a session
+pays about ten seconds for compiled code, Java's and ours. A corpus of Parquet blocks is read, clipped and added up by
+the executors; the driver gets sums. Three sizes of one corpus are fitted; a small model is calibrated on the two
+smaller ones and predicts the largest:
 
-    seconds        A(e) + B · N / min(e, cores)     A(e): the smallest corpus; B: the middle one with one executor
-    processor s    A'(e) + B' · N                   of all processes together
+    processor s    A(e) + B · N        A(e): the smallest corpus with e executors; B: the middle one with one executor
+    seconds        processor s / busy  busy: the cores that e executors keep busy on the smallest corpus
     shuffled bytes Σ over sums: tasks(e) · 8 · entries
-    driver memory  that of the smallest corpus: it does not depend on N
+    driver memory  that of the smallest corpus with one executor: it does not depend on N
     kept bytes     8 · non-zeros + 24 · N
 
-`cores` is the number of cores of this machine: more executors than cores share them. Nothing is compressed here, so
-that bytes are what tiles and parts hold; Spark compresses both unless told otherwise. A busy machine spoils the
-seconds: the table shows the load beside them.
+An executor of one core keeps more than one busy: its Java process reads and sorts while its Python worker adds up.
+Nothing is compressed here, so that bytes are what tiles and parts hold; Spark compresses both unless told otherwise.
+A busy machine spoils the seconds: the table shows the load beside them.
 """
 
 from __future__ import annotations
@@ -76,13 +77,24 @@ def session(executors: int) -> Any:
     return builder.getOrCreate()
 
 
+def fit(spark: Any, corpus: str, options: argparse.Namespace) -> None:
+    from private_topics import PrivateSpectralLDA
+    from private_topics.engines.spark import SparkCounts
+
+    model = PrivateSpectralLDA(
+        options.topics, epsilon=10.0, delta=1e-6, refine_steps=REFINE_STEPS, engine="spark", noise_seed=0
+    )
+    model.fit(SparkCounts.of_counts(spark.read.parquet(corpus), options.words))
+
+
 def one_run(options: argparse.Namespace) -> dict[str, Any]:
     """One fit: what the model predicts, measured."""
-    from private_topics import PrivateSpectralLDA
-    from private_topics.engines.spark import SparkCorpus, SparkCounts
+    from private_topics.engines.spark import SparkCorpus
 
     spark = session(options.one)
     spark.sparkContext.parallelize(range(100), 8).map(_warmed).collect()  # imports and compiled code in every worker
+    fit(spark, options.warm, options)
+    before_bytes = _from_rest(spark)
     entries, kept = [], []
     total = SparkCorpus.total
 
@@ -95,14 +107,11 @@ def one_run(options: argparse.Namespace) -> dict[str, Any]:
         return totals
 
     SparkCorpus.total = counted_total  # type: ignore[method-assign]
-    model = PrivateSpectralLDA(
-        options.topics, epsilon=10.0, delta=1e-6, refine_steps=REFINE_STEPS, engine="spark", noise_seed=0
-    )
     before, busy = _cpu_seconds(), os.getloadavg()[0]
     started = time.perf_counter()
-    model.fit(SparkCounts.of_counts(spark.read.parquet(options.corpus), options.words))
+    fit(spark, options.corpus, options)
     seconds = time.perf_counter() - started
-    measured = _from_rest(spark)
+    measured: dict[str, float] = {name: value - before_bytes[name] for name, value in _from_rest(spark).items()}
     measured |= {"seconds": seconds, "cpu_seconds": _cpu_seconds() - before, "load": busy, "kept_bytes": kept[0]}
     measured |= {"driver_bytes": _peak_bytes(os.getpid()) + _peak_bytes(_java_process(spark))}
     measured |= {"tile_bytes": sum(8 * tasks * size for tasks, size in entries), "sums": len(entries)}
@@ -161,8 +170,8 @@ def _cpu_seconds() -> float:
 # -- all runs, the model, the table ----------------------------------------------------------------------------------
 
 
-def run_in_process(executors: int, corpus: Path, options: argparse.Namespace) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--one", str(executors), "--corpus", str(corpus)]
+def run_in_process(executors: int, corpus: Path, warm: Path, options: argparse.Namespace) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--one", str(executors), "--corpus", str(corpus), "--warm", str(warm)]
     command += ["--words", str(options.words), "--topics", str(options.topics)]
     best: dict[str, Any] = {}
     for _ in range(options.rounds):
@@ -179,14 +188,14 @@ def predicted(
 ) -> dict[str, float]:
     """The model at the largest size, from the two smaller ones."""
     small, middle, large = sizes
-    per_document = (runs[1, middle]["seconds"] - runs[1, small]["seconds"]) / (middle - small)
-    start = runs[executors, small]["seconds"] - per_document * small / min(executors, CORES)
+    at_start = runs[executors, small]
     work = (runs[1, middle]["cpu_seconds"] - runs[1, small]["cpu_seconds"]) / (middle - small)
+    processor = at_start["cpu_seconds"] + work * (large - small)
     return {
-        "seconds": start + per_document * large / min(executors, CORES),
-        "cpu_seconds": runs[executors, small]["cpu_seconds"] + work * (large - small),
+        "seconds": processor * at_start["seconds"] / at_start["cpu_seconds"],
+        "cpu_seconds": processor,
         "shuffled_bytes": runs[executors, large]["tile_bytes"],
-        "driver_bytes": runs[executors, small]["driver_bytes"],
+        "driver_bytes": runs[1, small]["driver_bytes"],
         "kept_bytes": 8 * nnz + 24 * large,
     }
 
@@ -230,7 +239,7 @@ def markdown(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=160_000)
+    parser.add_argument("--documents", type=int, default=640_000)
     parser.add_argument("--words", type=int, default=4_000)
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--executors", type=int, nargs="+", default=[1, 2, 4])
@@ -238,6 +247,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--corpus", help=argparse.SUPPRESS)
+    parser.add_argument("--warm", help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.one:
@@ -248,7 +258,9 @@ def main() -> None:
         corpora = {size: Path(folder, f"{size} documents") for size in sizes}
         nonzeros = {size: write_blocks(corpora[size], size, options) for size in sizes}
         wanted = sorted({*options.executors, 1})
-        runs = {(e, size): run_in_process(e, corpora[size], options) for e in wanted for size in sizes}
+        runs = {
+            (e, size): run_in_process(e, corpora[size], corpora[sizes[0]], options) for e in wanted for size in sizes
+        }
     table = markdown(runs, nonzeros, options, sizes)
     print(table)
     if options.out is not None:
