@@ -56,6 +56,9 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
         "frame norms": FrameNormHistograms(words, frame, step),
         "frame moments": ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step),
         "refinement": TopicStatistic(None, word_topics, np.full(n_topics, 1.0 / n_topics), 2.0**-34),
+        "refinement, some words": TopicStatistic(
+            words, np.ascontiguousarray(word_topics[words]), np.full(n_topics, 1.0 / n_topics), 2.0**-34
+        ),
     }
 
 

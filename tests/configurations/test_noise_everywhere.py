@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.configurations.sequential import Sequential
-from private_topics.configurations.word_choice import SPECTRAL_WORDS
+from private_topics.configurations.word_choice import FEWEST_SPECTRAL_WORDS, MOST_SPECTRAL_WORDS, SPECTRAL_WORDS
 from private_topics.spectral.whitening import DENSE_LIMIT
 
 WHOLE_PATH = 9  # releases before the refinement
@@ -52,6 +52,7 @@ class Case:
     sampler: str = "fast"
     n_documents: int = 400
     n_jobs: int | None = None
+    spectral: int | None = None  # words of the spectral stage, where they matter
 
     def fit(self, noise_seed: int) -> tuple[list[Any], PrivateSpectralLDA]:
         X = synthetic(self.n_documents, self.n_words)
@@ -78,11 +79,13 @@ CASES = {
     "tiny epsilon, one refinement": Case(60, 1e-3, refine_steps=1),
     "tiny epsilon, users": Case(60, 1e-3, grouped=True),
     "tiny epsilon, blocks": Case(60, 1e-3, blocks=True),
-    "all words spectral, dense eigenvectors": Case(DENSE_LIMIT, 0.01),
-    "all words spectral, Lanczos": Case(DENSE_LIMIT + 1, 0.01),
-    "at the size switch": Case(SPECTRAL_WORDS, 0.01),
-    "above the size switch": Case(SPECTRAL_WORDS + 1, 0.01),
-    "many words": Case(3 * SPECTRAL_WORDS, 0.01, blocks=True, grouped=True),
+    "all words spectral, dense eigenvectors": Case(DENSE_LIMIT, 400.0, spectral=DENSE_LIMIT),
+    "all words spectral, Lanczos": Case(DENSE_LIMIT + 1, 400.0, spectral=DENSE_LIMIT + 1),
+    "at the size switch": Case(SPECTRAL_WORDS, 400.0, spectral=SPECTRAL_WORDS),
+    "above the size switch": Case(SPECTRAL_WORDS + 1, 400.0, spectral=SPECTRAL_WORDS),
+    "at the switch of a small budget": Case(FEWEST_SPECTRAL_WORDS, 0.01, spectral=FEWEST_SPECTRAL_WORDS),
+    "above the switch of a small budget": Case(FEWEST_SPECTRAL_WORDS + 1, 0.01, spectral=FEWEST_SPECTRAL_WORDS),
+    "many words": Case(3 * SPECTRAL_WORDS, 0.01, blocks=True, grouped=True, spectral=FEWEST_SPECTRAL_WORDS),
     "two words": Case(2, 0.1, n_components=2),
     "one word": Case(1, 0.1, n_components=1),
     "more topics than words": Case(5, 0.1, n_components=8),
@@ -98,7 +101,9 @@ WHOLE = {
     "many supported, three refinements, users, blocks": Case(
         60, 100.0, refine_steps=3, n_documents=3_000, grouped=True, blocks=True
     ),
-    "many supported, above the size switch": Case(SPECTRAL_WORDS + 40, 300.0, n_documents=3_000),
+    "many supported, words outside the spectral stage": Case(
+        MOST_SPECTRAL_WORDS + 40, 300.0, n_documents=3_000, spectral=MOST_SPECTRAL_WORDS
+    ),
     "many supported, exact sampler": Case(14, 100.0, n_components=2, n_documents=3_000, sampler="exact"),
 }
 
@@ -107,6 +112,9 @@ WHOLE = {
 def test_every_number_is_noised(case):
     (seen, model), (other_seen, other) = case.fit(1), case.fit(2)
     assert len(seen) >= 4
+    if case.spectral is not None:
+        sizes = {entering.query.name: entering.aggregate.shape for entering, _ in seen}
+        assert sizes["second moment"] == (case.spectral, case.spectral)
     if case in WHOLE.values():
         assert len(seen) == WHOLE_PATH + case.refine_steps, "the fit did not take the whole path"
         assert len(model.components_) > 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.configurations.word_choice import (
     SMALLEST_REFINED,
     TAIL_SHARE,
@@ -58,14 +57,3 @@ def test_words_left_out_keep_their_share_of_the_unigram():
     np.testing.assert_allclose(topics[:, words], inside * unigram[words].sum())
     left_out = np.setdiff1d(np.arange(12), words)
     np.testing.assert_allclose(topics[:, left_out], np.tile(unigram[left_out], (2, 1)))
-
-
-def test_the_statement_names_what_was_released():
-    X, _, _ = make_lda_corpus(4_000, 300, 3, alpha0=0.1, random_state=0)
-    X.resize((4_000, 7_000))  # words that never occur
-    model = PrivateSpectralLDA(3, epsilon=8.0, noise_seed=1).fit(X)
-    names = [release.name for release in model.privacy_.releases]
-    assert "unigram again" in names
-    assert names.index("unigram again") < names.index("refinement 1")
-    assert len(model.components_) == 3
-    assert model.privacy_.epsilon <= 8.0

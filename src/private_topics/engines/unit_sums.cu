@@ -312,7 +312,9 @@ __global__ void topic_statistic(int n, const int* order, const integer* start, c
     const integer first = start[document];
     const int size = slot < n ? static_cast<int>(start[document + 1] - first) : 0;
     const int longest = __reduce_max_sync(WHOLE_WARP, size);
-    const double length = static_cast<double>(lengths[document]);
+    integer selected = 0;  // words of the document, of those that the topics are over
+    for (int i = 0; i < size; ++i) selected += counts[first + i];
+    const double length = static_cast<double>(selected);
     double e[PER_LANE], g[PER_LANE], own_prior[PER_LANE], topic[PER_LANE];
 #pragma unroll
     for (int b = 0; b < PER_LANE; ++b) {
