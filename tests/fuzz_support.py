@@ -202,7 +202,7 @@ def function_calls(draw: st.DrawFn) -> Callable[[], None]:
 
 def forecast(*sizes: Any, **options: Any) -> None:
     plan = private_topics.plan(*sizes, **options)
-    text = str(plan), plan.verdict, plan.outcomes, plan.remarks, plan.best, plan.level
+    text = str(plan), plan.verdict, plan.outcomes, plan.remarks, plan.best, plan.level, plan.notes
     assert text
 
 

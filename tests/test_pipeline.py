@@ -35,6 +35,7 @@ from private_topics.pipeline import (
 )
 from private_topics.privacy.budget import PrivacyBudget
 
+STRANGERS = [f"word{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]  # no two share a word
 LETTERS = [(letter.text, letter.patient) for letter in make_letters(1_500, seed=2)]
 TEXTS = [text for text, _ in LETTERS]
 
@@ -159,13 +160,13 @@ def test_a_row_of_the_ledger_says_how_many_units_and_words(labelled: bool, tmp_p
     model = fit_texts(private(ledger=ledger), LETTERS if labelled else TEXTS, PrivateVocabulary())
     make_vocabulary(LETTERS if labelled else TEXTS, PrivacyBudget(10.0, 1e-5), PrivateVocabulary(30), ledger=ledger)
     with pytest.raises(PrivacyError, match="nothing to fit"):
-        fit_texts(private(0.01, ledger=ledger), TEXTS[:50], PrivateVocabulary())
+        fit_texts(private(ledger=ledger), STRANGERS, PrivateVocabulary())
     fitted, alone, failed = ledger.entries()
     n_units = len({label for _, label in LETTERS}) if labelled else 1_500
     assert fitted.settings["n_units"] == alone.settings["n_units"] == model.privacy_.n_units == n_units
     assert (fitted.results, alone.results) == ({"n_words": model.n_features_in_}, {"n_words": 30})
     assert fitted.settings["private"] is False  # of this test's noise, which has a seed
-    assert (failed.settings["n_units"], failed.results, failed.state) == (50, {}, "reserved")
+    assert (failed.settings["n_units"], failed.results, failed.state) == (64, {}, "reserved")
 
 
 def test_other_models_are_refused() -> None:
@@ -173,11 +174,27 @@ def test_other_models_are_refused() -> None:
         fit_texts(SpectralLDA(2), TEXTS, PrivateVocabulary())
 
 
-def test_too_small_a_budget_for_any_word_is_said_and_stays_charged() -> None:
-    ledger = BudgetLedger(1.0, 1e-3)
+def test_no_word_that_units_share_is_said_and_stays_charged() -> None:
+    ledger = BudgetLedger(50.0, 1e-3)
     with pytest.raises(PrivacyError, match="stays charged"):
-        fit_texts(private(0.01, ledger=ledger), TEXTS[:50], PrivateVocabulary())
+        fit_texts(private(ledger=ledger), STRANGERS, PrivateVocabulary())
     assert len(ledger.spent) == 1
+
+
+def test_units_too_few_for_any_word_are_refused_before_anything_is_charged() -> None:
+    """At (1, 1e-6) a tenth of the budget needs 114 units, the whole of it 37; documents of one user are one unit."""
+    refusing, budget = Unspendable(), PrivacyBudget(1.0, 1e-6)
+    model = private(1.0, delta=1e-6, ledger=refusing)
+    talkative = [("the same words", f"user {number % 113}") for number in range(500)]
+    for few in (["the same words"] * 113, talkative):
+        with pytest.raises(InputError, match=r"at least 114 documents, or users, .* with 113 .* Nothing was charged"):
+            fit_texts(model, few, PrivateVocabulary())
+    with pytest.raises(InputError, match=r"at least 37 documents, or users, .* with 36 "):
+        make_vocabulary(["word"] * 36, budget, PrivateVocabulary(), ledger=refusing)
+    for enough in (lambda: fit_texts(model, ["word"] * 114, PrivateVocabulary()),
+                   lambda: make_vocabulary(["word"] * 37, budget, PrivateVocabulary(), ledger=refusing)):  # fmt: skip
+        with pytest.raises(AssertionError, match="charged"):
+            enough()
 
 
 class Growing:

@@ -11,10 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, tee
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from private_topics.configurations.private_vocabulary import release_vocabulary
+from private_topics.configurations.private_vocabulary import (
+    THRESHOLD_SHARE,
+    VOCABULARY_SHARE,
+    WORDS_PER_UNIT,
+    release_vocabulary,
+    units_needed,
+)
 from private_topics.corpus.counted_texts import CountedTexts
 from private_topics.corpus.counting import count_texts, distinct_words
 from private_topics.corpus.text_source import Document
@@ -28,10 +35,11 @@ from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.private_estimator import PrivateSpectralLDA
 from private_topics.progress import Watch
 
-WITH_VOCABULARY = BudgetSplit(vocabulary=0.1, refine=0.555)
+if TYPE_CHECKING:
+    from private_topics.engines.spark_texts import SparkTexts
+
+WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
 """The default split where the vocabulary is released too: the refinement, which is largest, pays for it."""
-THRESHOLD_SHARE = 0.1
-"""The part of delta for the threshold of a private vocabulary."""
 
 SILENT = Watch()
 
@@ -45,7 +53,7 @@ class PrivateVocabulary:
     """
 
     size: int | None = None
-    most_words_per_unit: int = 100
+    most_words_per_unit: int = WORDS_PER_UNIT
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,7 @@ def _fit_with_list(
     choice = model._check_privacy_parameters()
     words = _usable(vocabulary, tokeniser)
     with (
-        _counted(texts, words, tokeniser, watch, model.n_jobs) as counts,
+        _counter(model, watch)(texts, words, tokeniser) as counts,
         closing(model._private_corpus(counts, counts.groups)) as corpus,
     ):
         settings = model._public_settings(corpus) | {"vocabulary": vocabulary.name, "sha256": vocabulary.digest}
@@ -152,6 +160,7 @@ def _fit_with_vocabulary(
         raise PrivacyError(
             "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
         )
+    counted = _counter(model, watch)
     names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
     settings = {"estimator": type(model).__name__} | {name: getattr(model, name) for name in names}
     settings["private"] = model.noise_seed is None
@@ -164,7 +173,7 @@ def _fit_with_vocabulary(
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
     with (
-        _counted(texts, words, tokeniser, watch, model.n_jobs) as counts,
+        counted(texts, words, tokeniser) as counts,
         closing(model._private_corpus(counts, counts.groups)) as corpus,
     ):
         if corpus.n_units != n_units:
@@ -191,14 +200,15 @@ def _released_words(
     watch: Watch,
     n_jobs: int | None = None,
 ) -> tuple[list[str], int]:
-    """The released words, sorted, and the number of units. Nothing is charged where those are fewer than two.
+    """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
 
     The account notes both numbers: of the units, which is public, before it reserves; of the words, once released.
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
     units = _units(texts, tokeniser, vocabulary.most_words_per_unit, watch, n_jobs)
-    counter = _Counted(units, lambda number: account.note(n_units=number))
+    fewest = units_needed(run, share, vocabulary.most_words_per_unit)
+    counter = _Counted(units, fewest, lambda number: account.note(n_units=number))
     words = release_vocabulary(
         run,
         counter,
@@ -211,17 +221,21 @@ def _released_words(
 
 
 class _Counted:
-    """Units on their way, counted; fewer than two are refused at the end, before anything is charged."""
+    """Units on their way, counted; fewer than the `fewest` are refused at the end, before anything is charged."""
 
-    def __init__(self, units: Iterable[Iterable[str]], at_end: Callable[[int], None]) -> None:
-        self.units, self.at_end, self.number = units, at_end, 0
+    def __init__(self, units: Iterable[Iterable[str]], fewest: int, at_end: Callable[[int], None]) -> None:
+        self.units, self.fewest, self.at_end, self.number = units, fewest, at_end, 0
 
     def __iter__(self) -> Iterator[Iterable[str]]:
         for unit in self.units:
             self.number += 1
             yield unit
-        if self.number < 2:
-            raise InputError("A private vocabulary needs at least two documents, or users.")
+        if self.number < self.fewest:
+            raise InputError(
+                f"A private vocabulary needs at least {self.fewest:,} documents, or users, at this budget: with "
+                f"{self.number:,} no word can stand above its threshold but by noise. Nothing was charged. Give a "
+                "public word list, more documents or a larger epsilon."
+            )
         self.at_end(self.number)
 
 
@@ -245,6 +259,20 @@ def _unlabelled(words: list[str], label: str | None) -> list[str]:
     if label is not None:
         raise InputError("Either all documents have a unit or none has.")
     return words
+
+
+def _counter(model: PrivateSpectralLDA, watch: Watch) -> Callable[..., CountedTexts | SparkTexts]:
+    """What counts the texts for a model: this machine, or the executors of Spark, which starts before any charge."""
+    if model.engine != "spark":
+        return partial(_counted, watch=watch, n_jobs=model.n_jobs)
+    from private_topics.engines.spark_session import session
+    from private_topics.engines.spark_texts import SparkTexts
+
+    def sent(texts: Iterable[Any], words: list[str], tokeniser: Tokeniser) -> SparkTexts:
+        return SparkTexts(watch.documents(texts, "sending texts"), words, tokeniser)
+
+    session()
+    return sent
 
 
 def _counted(

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from private_topics.configurations.choice import Choice, Settings
+from private_topics.configurations.choice import AUTOMATIC, Choice, Settings, default_split
 from private_topics.configurations.sequential import Spectrum
 from private_topics.engines.opening import ENGINES, open_corpus
 from private_topics.engines.protocol import Corpus
@@ -43,8 +43,9 @@ class PrivateSpectralLDA(TopicEstimator):
         same with the smallest Gaussian noise for each release. The last two are not proved, and the model says so.
     allow_unproved : opt-in that an unproved calibration needs.
     refine_steps : private refinement steps after the spectral start, with the sequential configuration.
-    budget_split : `BudgetSplit`, the named shares of the releases; None for the default. Where epsilon adds up
-        (published calibrations, delta=0) the fractions are fixed.
+    budget_split : `BudgetSplit`, the named shares of the releases; None for the default, in which the share of the
+        refinement goes to the spectral stage where refine_steps is 0. Where epsilon adds up (published calibrations,
+        delta=0) the fractions are fixed.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
         (extra `gpu`). Noise is added here, and the result does not depend on the engine.
@@ -209,7 +210,7 @@ class PrivateSpectralLDA(TopicEstimator):
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
             "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
-            "budget_split": (BudgetSplit() if self.budget_split is None else self.budget_split).as_dict(),
+            "budget_split": (self._usual_split() if self.budget_split is None else self.budget_split).as_dict(),
         }
 
     def _plain_parameters(self) -> dict[str, Any]:
@@ -225,7 +226,11 @@ class PrivateSpectralLDA(TopicEstimator):
             split = BudgetSplit(**header["budget_split"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
-        self.budget_split = None if split == BudgetSplit() else split
+        self.budget_split = None if split == self._usual_split() else split
+
+    def _usual_split(self) -> BudgetSplit:
+        """What stands for None in a file, whatever the configuration."""
+        return default_split(AUTOMATIC, self.refine_steps)
 
 
 def _spectrum_from(stored: Any) -> Spectrum | None:

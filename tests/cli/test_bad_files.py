@@ -98,11 +98,15 @@ def test_strict_stops_at_a_broken_record(tmp_path: Path) -> None:
     assert_one_line(run("fit", source, "--strict", "-o", tmp_path / "x"))
 
 
-def test_too_little_text_for_a_vocabulary_is_said(tmp_path: Path) -> None:
-    (tmp_path / "few.jsonl").write_bytes(lines(5))  # five standard deviations below the threshold
-    result = run("fit", tmp_path / "few.jsonl", "-o", tmp_path / "x")
+@pytest.mark.parametrize(("command", "fewest"), [(["fit"], 114), (["vocabulary", "private"], 37)])
+def test_too_few_documents_for_a_vocabulary_cost_nothing(command: list[str], fewest: int, tmp_path: Path) -> None:
+    (tmp_path / "few.jsonl").write_bytes(lines(5))
+    ledger = DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)
+    charged = ["--ledger", tmp_path / "budget.db", "--corpus", "c"]
+    result = run(*command, tmp_path / "few.jsonl", *charged, "-o", tmp_path / "x")
     assert_one_line(result)
-    assert "vocabulary" in result.stderr
+    assert f"at least {fewest} documents" in result.stderr
+    assert ledger.entries() == ()
 
 
 def test_a_user_without_label_stops_the_run(tmp_path: Path) -> None:
@@ -164,7 +168,7 @@ def without_rights() -> Iterator[None]:
 
 def test_a_read_only_ledger_refuses(folder_of_everybody: Path) -> None:
     folder = folder_of_everybody
-    (folder / "texts.jsonl").write_bytes(lines())
+    (folder / "texts.jsonl").write_bytes(lines(150))
     (folder / "closed").mkdir()
     ledger = DurableLedger.register(folder / "closed" / "budget.db", "c", 10.0, 1e-3)
     run("vocabulary", "private", folder / "texts.jsonl", "-o", folder / "warm")  # compiles what nobody may not store

@@ -24,6 +24,7 @@ def test_the_table_has_every_configuration_and_the_remarks():
     assert all(any(line.strip().startswith(name) for line in lines) for name in NAMES)
     assert "Expected to win: sequential" in text
     assert "N > √d" in text
+    assert "about 1,140 units share" in text
     assert max(len(line) for line in lines if "│" in line or "published" in line) <= 120
 
 
@@ -42,6 +43,9 @@ def test_json_is_the_plan():
     assert facts["configurations"][0]["documents_needed"] == expected.outcomes[0].documents_needed
     assert facts["configurations"][1]["documents_needed"] is None  # no number is enough
     assert facts["configurations"][-1]["error"] is None  # no forecast
+    assert facts["configurations"][0]["overall_error"] == expected.outcomes[0].overall_error
+    assert facts["units_to_name_a_word"] == 1_140
+    assert facts["notes"] == list(expected.notes)
     assert facts["remarks"] == list(expected.remarks)
     assert facts["expected_topics"] == expected.expected_topics
     assert json.loads(ran("--documents", 10, "--words", 300, "--alpha0", 1000, "--json"))["best"] is None

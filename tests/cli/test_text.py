@@ -153,6 +153,13 @@ def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest
     assert run("vocabulary", "check", tmp_path / "w", "--size", 3).exit_code == 2
 
 
+def test_without_refinement_the_whole_budget_is_spent(folder: Path, tmp_path: Path) -> None:
+    ran("fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, "--refine-steps", 0, "-o", tmp_path / "model")
+    releases = private_topics.load(tmp_path / "model").privacy_.releases
+    assert releases[0].name == "vocabulary"
+    assert sum(release.share for release in releases) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_two_models_with_vocabularies_of_their_own_are_compared(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "w").write_text("nurse\nkind\nparking\ncar\ndinner\nsoup\nunheardof\n")
     ran(

@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from private_topics.configurations.private_vocabulary import release_vocabulary, vocabulary_query
+from private_topics.configurations.private_vocabulary import (
+    release_vocabulary,
+    units_needed,
+    usual_units_needed,
+    vocabulary_query,
+)
 from private_topics.configurations.sequential import Sequential
 from private_topics.corpus.blocks import MatrixBlocks
 from private_topics.corpus.counts import validate_counts
@@ -159,6 +164,25 @@ def test_common_words_are_found() -> None:
     documents = {word: sum(word in set(unit) for unit in units) for word in {w for unit in units for w in unit}}
     assert {word for word, count in documents.items() if count > 900} <= set(found)
     assert all(documents[word] > 30 for word in found)
+
+
+@pytest.mark.parametrize(("words", "needed"), [(1, 114), (100, 1_140)])
+def test_as_many_units_as_are_needed_name_a_word_every_other_time(words: int, needed: int) -> None:
+    """2,000 words, each shared by so many units of `words` words; the false-alarm rate is below 1e-6 a line."""
+    assert units_needed(run_with(), 0.1, 100, words) == needed
+    for units, lowest, highest in ((needed, 850, 1_250), (needed // 2, 0, 40), (2 * needed, 1_990, 2_000)):
+        run = run_with(noise_seed=units)
+        query = vocabulary_query(run, 0.1)
+        weights = {f"w{number}": units * word_weight(words, query.step) for number in range(2_000)}
+        released = run.release_words(query, weights, 0.1, threshold_delta=1e-7, most_words=100)
+        assert lowest <= len(released.words) <= highest
+
+
+def test_what_a_fit_needs_by_default() -> None:
+    assert usual_units_needed(BUDGET) == (1_140, 114)
+    assert usual_units_needed(PrivacyBudget(1e-9, 1e-6)) == (math.inf, math.inf)
+    with pytest.raises(InputError, match="most_words_per_unit"):
+        units_needed(run_with(), 0.1, 0)
 
 
 def test_size_keeps_the_largest_noisy_weights() -> None:

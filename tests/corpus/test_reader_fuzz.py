@@ -2,6 +2,7 @@
 
 import gzip
 import tempfile
+import tracemalloc
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,6 +134,88 @@ def test_mutated_files(name):
         check()
 
 
+def packed(path, parts, **options):
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def npz_parts(layout="csr"):
+    with tempfile.TemporaryDirectory() as folder:
+        sp.save_npz(Path(folder, "a.npz"), sp.csr_array(COUNTS).asformat(layout))
+        with zipfile.ZipFile(Path(folder, "a.npz")) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+
+def npy(header, content=b""):
+    return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header + content
+
+
+@pytest.mark.parametrize("part", ["shape.npy", "data.npy"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,"),
+        npy(b"{'descr': '(,)i8', 'fortran_order': False, 'shape': (2,), }", bytes(16)),
+        npy(b"(" * 3_000),
+        npy(b"  {\n {"),
+        npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", np.array([np.inf, np.inf]).tobytes()),
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': (0,), }"),
+    ],
+    ids=["open", "type", "deep", "blanks", "infinite", "empty"],
+)
+def test_arrays_that_cannot_be_read(tmp_path, part, content):
+    """The checksums of the archive are right; what numpy, and Python's tokeniser below it, say is of many types."""
+    packed(tmp_path / "a.npz", npz_parts() | {part: content})
+    message = refusal(tmp_path / "a.npz")
+    assert "a.npz" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("method", [14, 12, 97], ids=["lzma", "bzip2", "unknown"])
+def test_archives_packed_in_another_way(tmp_path, method):
+    packed(tmp_path / "a.npz", npz_parts())
+    content = (tmp_path / "a.npz").read_bytes()
+    for mark, offset in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        pieces = content.split(mark)
+        ends = [piece[: offset - 4] + method.to_bytes(2, "little") + piece[offset - 2 :] for piece in pieces[1:]]
+        content = mark.join([pieces[0], *ends])
+    (tmp_path / "a.npz").write_bytes(content)
+    assert "cannot be read" in refusal(tmp_path / "a.npz")
+
+
+def test_archives_with_a_password(tmp_path):
+    packed(tmp_path / "a.npz", npz_parts())
+    content = (tmp_path / "a.npz").read_bytes()
+    for mark, offset in ((b"PK\3\4", 2), (b"PK\1\2", 4)):
+        pieces = content.split(mark)
+        content = mark.join([pieces[0], *(piece[:offset] + b"\1\0" + piece[offset + 2 :] for piece in pieces[1:])])
+    (tmp_path / "a.npz").write_bytes(content)
+    assert "cannot be read" in refusal(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "dia"])
+@pytest.mark.parametrize("n_documents", [10**8, 10**10, 2**62])
+def test_documents_that_take_no_bytes(tmp_path, layout, n_documents):
+    """A file of a kilobyte could announce them; each needs a pointer, and those would be gigabytes."""
+    shape = np.array([n_documents, 5]).tobytes()
+    parts = npz_parts(layout)
+    parts["shape.npy"] = parts["shape.npy"][: -len(shape)] + shape
+    packed(tmp_path / "a.npz", parts)
+    tracemalloc.start()
+    message = refusal(tmp_path / "a.npz")
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+    assert "more than 300 times its size" in message
+
+
+def test_counts_that_unpack_to_gigabytes(tmp_path):
+    parts = npz_parts() | {"more.npy": bytes(2**27)}
+    packed(tmp_path / "a.npz", parts, compression=zipfile.ZIP_DEFLATED)
+    assert (tmp_path / "a.npz").stat().st_size < 2**18
+    assert "more than 300 times its size" in refusal(tmp_path / "a.npz")
+
+
 def test_sizes_that_no_machine_has(tmp_path):
     """Announced, not there: refused before anything of that size is made."""
     path = tmp_path / "a.npz"
@@ -151,3 +235,7 @@ def test_sizes_that_no_machine_has(tmp_path):
     ):
         (tmp_path / name).write_text(header.format(10**17) + "1 1 1\n")
         assert "at most 2**31 - 1" in refusal(tmp_path / name)
+        (tmp_path / name).write_text(header.format(10**9) + "1 1 1\n")
+        assert "far more documents" in refusal(tmp_path / name)
+        (tmp_path / name).write_text(header.format(10**6) + "1 1 1\n")
+        assert refusal(tmp_path / name) == ""

@@ -328,6 +328,8 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str, dict]]:
         "wrong encoding": (folder / "latin.txt", f"Ä{SECRET}".encode("latin-1"), "it is not utf-8", {}),
         "missing field": (folder / "field.jsonl", GOOD, "no text in the field 'body'", {"field": "body"}),
         "missing column": (folder / "field.csv", header.encode(), "'body'", {"field": "body"}),
+        "open quote above": (folder / "open.csv", f'text,"a\nb"\n{SECRET}\n'.encode(), "name its columns", {}),
+        "stray quote above": (folder / "stray.csv", f'text,"a"b\n{SECRET}\n'.encode(), "name its columns", {}),
         "column twice": (folder / "twice.csv", b"text,text\na,b\n", "'text' among them (once)", {}),
         "missing unit column": (folder / "unit.csv", header.encode(), "'text' and 'patient'", {"unit": "patient"}),
         "unit without columns": (folder / "unit.txt", SECRET.encode(), "'unit' parameter", {"unit": "patient"}),

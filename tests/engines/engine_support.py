@@ -7,7 +7,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from private_topics.corpus import counting
+from private_topics.corpus.tokens import Tokeniser
+from private_topics.engines.spark_shipments import Broadcasts
 from private_topics.moments import unit_sums
 from private_topics.moments.unit_sums import UnitSum
 
@@ -73,7 +76,8 @@ def every_unit_sum() -> dict[str, UnitSum]:
         unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step),
         unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
     ]
-    return {type(one).__name__: one for one in made}
+    some = unit_sums.TopicStatistic(words, np.ascontiguousarray(topics.T[words]), np.full(4, 0.25), step)
+    return {type(one).__name__: one for one in made} | {"TopicStatistic on some words": some}
 
 
 def kinds_of_sums() -> set[str]:
@@ -183,3 +187,40 @@ class Large:
     def add(self, part: Any, totals: tuple[np.ndarray, ...]) -> None:
         for number, array in enumerate(totals, start=1):
             array += number * len(part.lengths)
+
+
+# -- texts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FailsOnSecrets(Tokeniser):
+    """A tokeniser that cannot read one of the texts, and says so in a message that quotes it."""
+
+    def folded(self, text: str) -> str:
+        if SECRET in text:
+            raise ValueError(text)
+        return super().folded(text)
+
+
+def refuse_to_tokenise(monkeypatch: Any) -> None:
+    """In this process, and so on the driver, no text but an empty one becomes words from now on."""
+
+    def refuse(texts: Sequence[str], tokeniser: Tokeniser) -> Any:
+        assert not any(texts), "a text was cut into words on the driver"
+        return number_words(texts, tokeniser)
+
+    number_words = counting.number_words
+    monkeypatch.setattr(counting, "number_words", refuse)
+
+
+def sent_by(monkeypatch: Any, note: Callable[[], Any] = lambda: None) -> list[tuple[Any, Any]]:
+    """Everything that is broadcast of a corpus from now on, each with what `note` said then."""
+    sent: list[tuple[Any, Any]] = []
+    send = Broadcasts.send
+
+    def noted(self: Broadcasts, value: Any) -> Any:
+        sent.append((value, note()))
+        return send(self, value)
+
+    monkeypatch.setattr(Broadcasts, "send", noted)
+    return sent

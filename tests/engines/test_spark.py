@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_support import N_WORDS, counts, fitted, frame_of, shuffled, users
+from engine_support import N_WORDS, counts, fitted, frame_of, refuse_to_tokenise, sent_by, shuffled, users
 from typer.testing import CliRunner
 
 from private_topics import SpectralLDA
@@ -22,6 +22,7 @@ from private_topics.corpus.letters import make_letters, write_letters
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.corpus.vocabulary import WordList
 from private_topics.engines import spark as engine
+from private_topics.engines import spark_shipments
 from private_topics.engines.spark import SparkCorpus, SparkCounts
 from private_topics.engines.spark_session import session
 from private_topics.errors import EngineError, InputError
@@ -98,11 +99,16 @@ def test_a_frame_can_be_read_through_the_driver(spark):
 
 
 def test_blocks_of_the_driver_go_out_in_bounded_pieces(spark, monkeypatch):
-    monkeypatch.setattr(engine, "SHIPMENT_BYTES", 20_000)
+    monkeypatch.setattr(spark_shipments, "SHIPMENT_BYTES", 20_000)
     monkeypatch.setattr(engine, "PIECE_ENTRIES", 500)
+    sent = sent_by(monkeypatch)
     model = fitted(counts(), users(), engine="spark")
+    pieces = [[piece.part.block for piece in shipment] for shipment, _ in sent]
+    assert len(pieces) == 3
+    assert max(block.nnz for shipment in pieces for block in shipment) <= 500
+    assert max(sum(8 * block.nnz for block in shipment) for shipment in pieces) <= 20_000 + 8 * 500
     with closing(SparkCorpus.of(SparkCounts.of_counts(frame_of(spark, 2), N_WORDS))) as corpus:
-        assert corpus.broadcasts == ()
+        assert corpus.sent is None
     assert np.array_equal(model.components_, fitted(counts(), users()).components_)
 
 
@@ -173,7 +179,9 @@ def test_the_session_that_is_there_is_used(spark):
         session("local[1]")
 
 
-def test_the_command_line_fits_on_the_cluster(spark, tmp_path):
+def test_the_command_line_fits_on_the_cluster(spark, tmp_path, monkeypatch):
+    """From a compressed file; the driver cuts none of its texts into words."""
+    refuse_to_tokenise(monkeypatch)
     write_letters(tmp_path / "letters.jsonl.gz", 2_000, seed=1)
     words = sorted({word for letter in make_letters(300, seed=1) for word in Tokeniser().words(letter.text)})
     Path(tmp_path, "words.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
@@ -181,7 +189,10 @@ def test_the_command_line_fits_on_the_cluster(spark, tmp_path):
     command += ["--vocabulary", str(tmp_path / "words.txt"), "-o", str(tmp_path / "m.model"), "--json", "-q"]
     result = CliRunner().invoke(app, [*command, "--engine", "spark", "--refine-steps", "1"])
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["privacy"]["unit"] == "user"
+    found = json.loads(result.stdout)
+    patients = {letter.patient for letter in make_letters(2_000, seed=1)}
+    assert (found["privacy"]["unit"], found["privacy"]["n_units"]) == ("user", len(patients))
+    assert found["words"] == len(words)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
     for options, message in [
         (["--master", "local[2]"], "--master"),

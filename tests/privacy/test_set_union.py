@@ -17,12 +17,13 @@ from scipy.stats import binom, chi2, norm
 
 from private_topics.configurations.private_vocabulary import release_vocabulary, vocabulary_query
 from private_topics.corpus.vocabulary import union_weights
+from private_topics.errors import PrivacyError
 from private_topics.privacy import mechanisms
 from private_topics.privacy.accountant import gdp_delta
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.privacy.set_union import SENSITIVITY, threshold_steps, word_weight
+from private_topics.privacy.set_union import SENSITIVITY, threshold_steps, units_to_pass, word_weight
 
 opendp.enable_features("contrib")
 
@@ -57,6 +58,26 @@ def test_words_of_one_unit_are_named_with_probability_threshold_delta_at_most(
     probabilities = [passing(word_weight(t, step), limit, ratio, t) for t in range(1, most + 1)]
     assert max(probabilities) <= threshold_delta
     assert max(probabilities) > 0.999 * threshold_delta  # not higher than it needs to be
+
+
+@pytest.mark.parametrize("threshold_delta", [1e-12, 1e-7, 0.3])
+@pytest.mark.parametrize("sigma", [0.05, 1.0, 17.0])
+@pytest.mark.parametrize("most", [1, 7, 300])
+def test_fewer_units_than_said_stay_below_the_threshold(threshold_delta: float, sigma: float, most: int) -> None:
+    step = 2.0 ** (math.floor(math.log2(sigma)) - 20)
+    limit = threshold_steps(most, step, sigma / step, threshold_delta)
+    needed = units_to_pass(1, most, sigma, threshold_delta)
+    assert (math.ceil(needed) - 1) * word_weight(1, step) < limit
+    assert needed <= limit * step <= needed * (1 + 1e-8) + 4 * step
+    assert units_to_pass(most, most, sigma, threshold_delta) == pytest.approx(math.sqrt(most) * needed)
+
+
+@pytest.mark.parametrize("threshold_delta", [0.0, 1e-322])
+def test_a_threshold_without_end_is_refused(threshold_delta: float) -> None:
+    with pytest.raises(PrivacyError, match="too small"):
+        units_to_pass(1, 100, 1.0, threshold_delta)
+    with pytest.raises(PrivacyError, match="too small"):
+        threshold_steps(100, 2.0**-20, 2.0**20, threshold_delta)
 
 
 def test_the_discrete_gaussian_passes_no_more_often() -> None:

@@ -26,8 +26,9 @@ LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of 
 
 PLAN_NOTE = """\
 topics: how many are found. error: of a topic, relative to its length; 1 is what says nothing. documents: for all
-topics with an error of 1/4. Forecasts of the proved ones were right to a factor of about two where they were tried;
-those of the published ones are bounds, every constant one. vi depends on a random start."""
+topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
+Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
+where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
 
 budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corpora, across runs.")
 
@@ -93,6 +94,8 @@ def plan(
         table.add_row(*(Text(cell) for cell in _outcome_cells(outcome)))
     console.print(table)
     typer.echo(PLAN_NOTE)
+    for note in plan.notes:
+        typer.echo(note)
     typer.echo("The paper's remarks on its own configurations:")
     for remark in plan.remarks:
         typer.echo(f"  {remark}")
@@ -119,13 +122,18 @@ def _plan_facts(plan: Plan) -> dict[str, Any]:
         "enough": plan.enough,
         "documents_needed": _finite(plan.documents_needed),
         "epsilon_needed": _finite(plan.epsilon_needed),
+        "units_to_name_a_word": _finite(plan.units_to_name_a_word),
+        "refined_words": plan.refined_words,
         "best": None if winner is None else winner.name,
-        "configurations": [
-            asdict(outcome) | {"error": _finite(outcome.error), "documents_needed": _finite(outcome.documents_needed)}
-            for outcome in plan.outcomes
-        ],
+        "configurations": [_outcome_facts(outcome) for outcome in plan.outcomes],
+        "notes": list(plan.notes),
         "remarks": list(plan.remarks),
     }
+
+
+def _outcome_facts(outcome: Outcome) -> dict[str, Any]:
+    numbers = {name: getattr(outcome, name) for name in ("error", "overall_error", "documents_needed")}
+    return asdict(outcome) | {name: _finite(value) for name, value in numbers.items()}
 
 
 def _finite(value: float | None) -> float | None:

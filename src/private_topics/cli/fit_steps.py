@@ -30,11 +30,14 @@ def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
     return (PrivateSpectralLDA if private else SpectralLDA)(topics, **settings)
 
 
-def privacy_settings(epsilon: float | None, delta: float | None, words: Vocabulary | None) -> dict[str, Any]:
+def privacy_settings(
+    epsilon: float | None, delta: float | None, words: Vocabulary | None, refine_steps: int | None
+) -> dict[str, Any]:
+    with_vocabulary = WITH_VOCABULARY.without_refinement() if refine_steps == 0 else WITH_VOCABULARY
     return {
         "epsilon": EPSILON if epsilon is None else epsilon,
         "delta": DELTA if delta is None else delta,
-        "budget_split": WITH_VOCABULARY if isinstance(words, PrivateVocabulary) else None,
+        "budget_split": with_vocabulary if isinstance(words, PrivateVocabulary) else None,
     }
 
 

@@ -86,7 +86,8 @@ def fit(
     settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
-        settings |= steps.privacy_settings(epsilon, delta, words) | {"sampler": sampler, "ledger": purse}
+        settings |= steps.privacy_settings(epsilon, delta, words, refine_steps)
+        settings |= {"sampler": sampler, "ledger": purse}
         settings |= {"engine": steps.started(engine, master)}
     model = steps.new_model(topics, private=not no_privacy, **settings)
     stages = None if no_privacy else steps.STAGES_BEFORE_REFINEMENT + model.refine_steps

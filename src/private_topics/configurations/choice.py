@@ -47,6 +47,12 @@ REASONS = {
 CLASSICAL_REASON = "tau is proved for epsilon up to 1 only (classical-range)"
 
 
+def default_split(configuration: int | str, refine_steps: int) -> BudgetSplit:
+    """The fractions of a proved configuration where none are given: without refinement nothing is kept for it."""
+    split = ALL_SPLITS.get(configuration, BudgetSplit())
+    return split if refine_steps else split.without_refinement()
+
+
 class Fit(Protocol):
     """What every configuration can do."""
 
@@ -158,7 +164,7 @@ class Choice:
         }
         return kinds.get(self.configuration, Sequential)(
             run=run,
-            split=settings.split or ALL_SPLITS.get(self.configuration, BudgetSplit()),
+            split=settings.split or default_split(self.configuration, settings.refine_steps),
             corpus=corpus,
             n_topics=settings.n_topics,
             alpha0=settings.alpha0,

@@ -1,8 +1,9 @@
 """Expected errors of the proved configurations, release by release, from public numbers and an assumed corpus.
 
-The corpus: LDA with equal topics of about `WORDS_PER_TOPIC` equally likely words, documents of one length. An error
-is `||estimate - topic|| / ||topic||`, averaged over topics; one is what nothing at all scores. Each function carries
-the noise of one release through the linear algebra to first order. How good it is: benchmarks/results/forecast.md.
+The corpus: LDA with equal topics of about `WORDS_PER_TOPIC` equally likely words, documents of one length; how much
+of the text the frequent words of a vocabulary make up follows Zipf's law. An error is `||estimate - topic|| /
+||topic||`, averaged over topics; one is what nothing at all scores. Each function carries the noise of one release
+through the linear algebra to first order. How good it is: benchmarks/results/forecast.md.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from private_topics.configurations.paper_proved import SPLITS
+from private_topics.configurations.choice import default_split
 from private_topics.configurations.sequential import OVERSAMPLE
 from private_topics.configurations.utility_bounds import Problem
-from private_topics.configurations.word_choice import SPECTRAL_WORDS, averaged_noise, carried_topics, spectral_words
+from private_topics.configurations.word_choice import (
+    SPECTRAL_WORDS,
+    averaged_noise,
+    carried_topics,
+    refined_size,
+    spectral_words,
+)
 from private_topics.privacy.budget import BudgetSplit
 from private_topics.privacy.curves import mu_of_budget
 
@@ -30,7 +37,10 @@ FEWEST_DOCUMENTS = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """The public numbers, and what the assumed corpus makes of them."""
+    """The public numbers, and what the assumed corpus makes of them.
+
+    `asked` is the number of topics that a fit is asked for where it finds `n_topics` of them; None for as many.
+    """
 
     n_documents: int
     n_words: int
@@ -40,6 +50,11 @@ class Setting:
     alpha0: float = 1.0
     mean_length: float = 100.0
     refine_steps: int = 4
+    asked: int | None = None
+
+    def with_topics(self, n_topics: int) -> Setting:
+        """The same fit where it finds so many topics of those asked for."""
+        return replace(self, n_topics=n_topics, asked=self.asked or self.n_topics)
 
     @property
     def mu(self) -> float:
@@ -94,7 +109,10 @@ def _mu(epsilon: float, delta: float) -> float:
 
 
 def sequential_error(setting: Setting, split: BudgetSplit) -> float:
-    """Refinement over all words, and what it leaves of the error of the start."""
+    """Refinement over the words it sees, and what it leaves of the error of the start.
+
+    The words that it leaves out of a large vocabulary are so rare that they hardly count for the length of a topic.
+    """
     start = math.hypot(
         second_moment_error(setting, split.second, _stage(setting)),
         frame_error(setting, split.frame),
@@ -150,14 +168,21 @@ def frame_error(setting: Setting, share: float) -> float:
 
 
 def refinement_error(setting: Setting, share: float) -> float:
-    """Noise on a topic's expected counts over all words, over their norm."""
-    noise = averaged_noise(setting.mu, share, setting.refine_steps)
-    return noise * math.sqrt(setting.words_per_topic * setting.n_words) * setting.n_topics / _mass(setting)
+    """Noise on a topic's expected counts over the refined words, over their norm."""
+    words, noise = refined(setting, share)
+    return noise * setting.n_topics * math.sqrt(setting.words_per_topic / words)
+
+
+def refined(setting: Setting, share: float) -> tuple[int, float]:
+    """How many words the refinement sees, and its noise on a mean entry of them, if there were one topic."""
+    noise = averaged_noise(setting.mu, share, setting.refine_steps) / _mass(setting)
+    wanted = setting.asked or setting.n_topics
+    return refined_size(setting.n_words, noise, wanted, lambda size: _covered(setting, size))
 
 
 def outside_error(setting: Setting, words: int) -> float:
-    """Words outside the spectral stage keep their unigram share; frequencies as in Zipf's law."""
-    return math.sqrt(max(0.0, 1.0 - _harmonic(min(words, setting.n_words)) / _harmonic(setting.n_words)))
+    """Words outside the spectral stage keep their unigram share."""
+    return math.sqrt(max(0.0, 1.0 - _covered(setting, words)))
 
 
 def seen_topics(setting: Setting, share: float, words: int) -> int:
@@ -167,16 +192,18 @@ def seen_topics(setting: Setting, share: float, words: int) -> int:
 
 
 def _carried(setting: Setting, split: BudgetSplit) -> int:
-    """Topics the refinement can estimate on all words."""
-    if not setting.refine_steps:
-        return setting.n_topics
-    noise = averaged_noise(setting.mu, split.refine, setting.refine_steps)
-    return carried_topics(noise * setting.n_words / _mass(setting))
+    """Topics the refinement can estimate on the words it sees."""
+    return carried_topics(refined(setting, split.refine)[1]) if setting.refine_steps else setting.n_topics
+
+
+def sequential_split(setting: Setting) -> BudgetSplit:
+    """The default split of the sequential release."""
+    return default_split("sequential", setting.refine_steps)
 
 
 def sequential_topics(setting: Setting, split: BudgetSplit | None = None) -> int:
     """How many topics of those asked for the sequential release is expected to use."""
-    split = split or BudgetSplit()
+    split = split or sequential_split(setting)
     seen = seen_topics(setting, split.second, _stage(setting))
     return _found(setting, min(seen, _carried(setting, split)), lambda fewer: sequential_error(fewer, split))
 
@@ -189,8 +216,8 @@ def proved_topics(setting: Setting, configuration: int, split: BudgetSplit | Non
 
 
 def proved_split(configuration: int) -> BudgetSplit:
-    """The default split of a proved configuration; 3 and 4 have that of 2."""
-    return SPLITS[min(configuration, 2)]
+    """The default split of a configuration 1 to 4."""
+    return default_split(configuration, 0)
 
 
 def _found(setting: Setting, supported: int, error: Callable[[Setting], float]) -> int:
@@ -198,7 +225,7 @@ def _found(setting: Setting, supported: int, error: Callable[[Setting], float]) 
     low, high = 0, max(0, min(setting.n_topics, supported)) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if error(replace(setting, n_topics=middle)) < LARGEST_ERROR else (low, middle)
+        low, high = (middle, high) if error(setting.with_topics(middle)) < LARGEST_ERROR else (low, middle)
     return low
 
 
@@ -219,6 +246,11 @@ def _mass(setting: Setting) -> float:
 
 def _stage(setting: Setting) -> int:
     return min(setting.n_words, spectral_words(setting.mu, setting.n_documents))
+
+
+def _covered(setting: Setting, words: int) -> float:
+    """The share of the text that the most frequent words make up, by Zipf's law."""
+    return _harmonic(min(words, setting.n_words)) / _harmonic(setting.n_words)
 
 
 @lru_cache(maxsize=4096)

@@ -19,6 +19,7 @@ from private_topics.configurations.expected_errors import (
     proved_split,
     proved_topics,
     sequential_error,
+    sequential_split,
     sequential_topics,
 )
 from private_topics.configurations.noise_scales import tau
@@ -33,10 +34,9 @@ from private_topics.configurations.utility_bounds import (
     third_or_fourth,
     utility_bound,
 )
-from private_topics.privacy.budget import BudgetSplit
 
 TARGET_ERROR = 0.25  # what `documents_needed` is for
-PRECISION = 1.5  # forecasts closer than this do not tell which configuration is better
+PRECISION = 2.0  # forecasts closer than this, which is about their own, do not tell which configuration is better
 NO_TOPIC = 1.0  # the relative error of an estimate that says nothing
 LARGEST_SEARCH = 1e12
 
@@ -49,12 +49,13 @@ PUBLISHED = tuple(f"{number} published" for number in PARTS)
 class Outcome:
     """What a configuration is expected to do. None: there is no forecast.
 
-    `topics` of those asked for are found with relative error `error`, which is a bound for the published ones;
+    `topics` of the `asked` are found with relative error `error`, which is a bound for the published ones;
     `documents_needed` for all of them at `TARGET_ERROR`, infinite where no number of documents is enough.
     """
 
     name: str
     proved: bool
+    asked: int
     topics: int | None
     error: float | None
     documents_needed: float | None
@@ -64,6 +65,14 @@ class Outcome:
     def carries(self) -> bool:
         """Whether it is expected to tell topics apart."""
         return self.topics is not None and self.topics > 1
+
+    @property
+    def overall_error(self) -> float | None:
+        """The error over all topics asked for, by which configurations are compared: one that is missing has 1."""
+        if self.topics is None or self.error is None:
+            return None
+        found = min(self.topics, self.asked)
+        return (found * self.error if found else 0.0) / self.asked + NO_TOPIC * (1.0 - found / self.asked)
 
 
 # -- the published ones ---------------------------------------------------------------------------------------------
@@ -114,23 +123,22 @@ def outcomes(setting: Setting) -> tuple[Outcome, ...]:
         _outcome(SEQUENTIAL, setting),
         *(_outcome(name, setting) for name in PROVED),
         *(_outcome(name, setting) for name in PUBLISHED),
-        Outcome(VARIATIONAL, True, None, None, None, "no forecast"),
+        Outcome(VARIATIONAL, True, setting.n_topics, None, None, None, "no forecast"),
     )
 
 
 def best(found: tuple[Outcome, ...]) -> Outcome | None:
     """The proved configuration expected to win; None where none tells topics apart.
 
-    The one with the smallest error, but the sequential release where it is as good as far as a forecast can tell:
-    there it won more often than not (benchmarks/results/forecast.md).
+    The one with the smallest error over the topics asked for, but the sequential release where it is as good as far
+    as a forecast can tell: there it won more often than not (benchmarks/results/forecast.md).
     """
-    able = [outcome for outcome in found if outcome.proved and outcome.carries and outcome.error is not None]
+    able = {outcome: outcome.overall_error or 0.0 for outcome in found if outcome.proved and outcome.carries}
     if not able:
         return None
-    smallest_error = min(outcome.error or 0.0 for outcome in able)
-    level = [outcome for outcome in able if (outcome.error or 0.0) <= PRECISION * smallest_error]
+    level = {outcome: error for outcome, error in able.items() if error <= PRECISION * min(able.values())}
     favoured = [outcome for outcome in level if outcome.name == SEQUENTIAL]
-    return favoured[0] if favoured else min(level, key=lambda outcome: outcome.error or 0.0)
+    return favoured[0] if favoured else min(level, key=level.__getitem__)
 
 
 def _outcome(name: str, setting: Setting) -> Outcome:
@@ -144,7 +152,7 @@ def _outcome(name: str, setting: Setting) -> Outcome:
         note = "word frequencies"
     elif number > 2:
         note = "at best"
-    return Outcome(name, not published, topics, error, _documents(name, number, setting), note)
+    return Outcome(name, not published, setting.n_topics, topics, error, _documents(name, number, setting), note)
 
 
 def _expected(name: str, number: int, setting: Setting) -> tuple[int, float]:
@@ -154,9 +162,9 @@ def _expected(name: str, number: int, setting: Setting) -> tuple[int, float]:
     topics = sequential_topics(setting) if name == SEQUENTIAL else proved_topics(setting, number)
     if not topics:
         return 0, NO_TOPIC
-    used = replace(setting, n_topics=topics)
+    used = setting.with_topics(topics)
     if name == SEQUENTIAL:
-        return topics, sequential_error(used, BudgetSplit())
+        return topics, sequential_error(used, sequential_split(setting))
     return topics, proved_error(used, number, proved_split(number))
 
 

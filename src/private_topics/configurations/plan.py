@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from private_topics.configurations.expected_errors import Setting, sequential_topics
+from private_topics.configurations.expected_errors import Setting, refined, sequential_split, sequential_topics
 from private_topics.configurations.forecast import (
     PRECISION,
     Outcome,
@@ -18,6 +18,7 @@ from private_topics.configurations.forecast import (
     remarks,
     smallest,
 )
+from private_topics.configurations.private_vocabulary import WORDS_PER_UNIT, usual_units_needed
 from private_topics.errors import InputError
 from private_topics.parameters import check_positive
 from private_topics.privacy.budget import PrivacyBudget
@@ -75,6 +76,43 @@ class Plan:
         return remarks(self._setting())
 
     @property
+    def units_to_name_a_word(self) -> float:
+        """Units that must share a word for a private vocabulary to name it, if each has as many words as count.
+
+        At the default settings of a fit and without help of the noise; infinite where the budget has no room for it.
+        """
+        return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a private vocabulary would need, and what is assumed of a large one."""
+        seen = self.refined_words
+        if seen == self.n_words:
+            return (self._vocabulary_note,)
+        return (
+            self._vocabulary_note,
+            f"Of {self.n_words:,} words the refinement would see the {seen:,} most frequent, if frequencies fall as "
+            "in Zipf's law; where all words are about as frequent, the topics are worse.",
+        )
+
+    @property
+    def _vocabulary_note(self) -> str:
+        sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta))
+        if math.isinf(sharing):
+            return "This budget has no room for a private vocabulary."
+        here = ", as here," if self.n_documents < fewest else ""
+        return (
+            f"A private vocabulary names a word that about {sharing:,} units share, if each has {WORDS_PER_UNIT} "
+            f"different words; with fewer than {fewest:,} units{here} it is refused."
+        )
+
+    @property
+    def refined_words(self) -> int:
+        """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
+        setting = self._setting()
+        return refined(setting, sequential_split(setting).refine)[0] if self.refine_steps else self.n_words
+
+    @property
     def verdict(self) -> str:
         """One sentence: which configuration is expected to win."""
         winner = self.best
@@ -88,10 +126,11 @@ class Plan:
     def level(self) -> tuple[Outcome, ...]:
         """The proved configurations that the forecast cannot tell from the best one."""
         winner = self.best
-        if winner is None or winner.error is None:
+        least = None if winner is None else winner.overall_error
+        if least is None:
             return ()
         others = (outcome for outcome in self.outcomes if outcome.proved and outcome.carries and outcome != winner)
-        return tuple(outcome for outcome in others if (outcome.error or 0.0) < PRECISION * winner.error)
+        return tuple(outcome for outcome in others if (outcome.overall_error or 0.0) < PRECISION * least)
 
     def __str__(self) -> str:
         head = (

@@ -7,6 +7,7 @@ word a single unit brings. Proof: docs/proofs/vocabulary.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -15,11 +16,17 @@ import numpy as np
 
 from private_topics.corpus.vocabulary import union_weights
 from private_topics.errors import InputError, PrivacyError
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
-from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, word_weight
+from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, units_to_pass, word_weight
 
 MOST_UNITS = 2.0**40
+FEWEST_UNITS = 2
+VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
+"""The part of the budget for the vocabulary of a fit, and the part of delta for the threshold of any."""
+WORDS_PER_UNIT = 100
+"""How many different words count for one unit unless said otherwise."""
 
 
 def release_vocabulary(
@@ -28,7 +35,7 @@ def release_vocabulary(
     *,
     share: float,
     threshold_delta: float | None = None,
-    most_words_per_unit: int = 100,
+    most_words_per_unit: int = WORDS_PER_UNIT,
     size: int | None = None,
 ) -> list[str]:
     """Words that many units use, sorted, under the budget of `run`.
@@ -43,13 +50,7 @@ def release_vocabulary(
     most_words_per_unit : public limit on the different words that count for a unit.
     size : keep at most this many words, those with the largest noisy weights. Free: they are released.
     """
-    if isinstance(most_words_per_unit, bool) or not isinstance(most_words_per_unit, int | np.integer):
-        raise InputError("The 'most_words_per_unit' parameter of release_vocabulary must be an int.")
-    if not 1 <= most_words_per_unit <= MOST_WORDS_PER_UNIT:
-        raise InputError(
-            "The 'most_words_per_unit' parameter of release_vocabulary must be an int in the range [1, 2**20]. "
-            f"Got {most_words_per_unit!r} instead."
-        )
+    _check_most_words(most_words_per_unit)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
         raise InputError(
             f"The 'size' parameter of release_vocabulary must be None or an int in the range [1, inf). Got {size!r}."
@@ -66,6 +67,39 @@ def release_vocabulary(
         most_words=int(most_words_per_unit),
     )
     return _largest(released, size)
+
+
+def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words: int = 1) -> int:
+    """How many units, of `words` different words each, must share a word for it to be named without help of noise.
+
+    A public number. With fewer units than it is for one word, none can be named but by noise.
+    """
+    _check_most_words(most_words_per_unit)
+    sigma = run.sigma(vocabulary_query(run, share), share)
+    return max(FEWEST_UNITS, math.ceil(units_to_pass(words, int(most_words_per_unit), sigma, run.threshold_delta)))
+
+
+def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
+    """`units_needed` of a fit with its default settings: for units of as many words as count, and of one.
+
+    Infinite where the budget has no room for a vocabulary.
+    """
+    try:
+        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta)
+        many, one = (units_needed(run, VOCABULARY_SHARE, WORDS_PER_UNIT, words) for words in (WORDS_PER_UNIT, 1))
+    except (PrivacyError, InputError):
+        return math.inf, math.inf
+    return many, one
+
+
+def _check_most_words(most_words_per_unit: int) -> None:
+    if isinstance(most_words_per_unit, bool) or not isinstance(most_words_per_unit, int | np.integer):
+        raise InputError("The 'most_words_per_unit' parameter of release_vocabulary must be an int.")
+    if not 1 <= most_words_per_unit <= MOST_WORDS_PER_UNIT:
+        raise InputError(
+            "The 'most_words_per_unit' parameter of release_vocabulary must be an int in the range [1, 2**20]. "
+            f"Got {most_words_per_unit!r} instead."
+        )
 
 
 def vocabulary_query(run: PrivateRun, share: float) -> Query:

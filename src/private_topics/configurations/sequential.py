@@ -239,10 +239,8 @@ class Sequential:
 
     def unigram_model(self, first: Released, supported: int) -> PrivateModel:
         """No topics to tell apart: one topic, the unigram, sharpened with what the later releases leave."""
-        value, sigma = first.value, first.sigma
-        if self.refine_steps:
-            unspent = self.split.frame + self.split.tensor + 3.0 * self.small_share
-            value, sigma = self.sharpened_unigram(first, self.split.refine + unspent)
+        unspent = self.split.refine + self.split.frame + self.split.tensor + 3.0 * self.small_share
+        value, sigma = self.sharpened_unigram(first, unspent)
         return PrivateModel(unigram_posterior(value, sigma)[None, :], np.array([self.alpha0]), supported)
 
     def sharpened_unigram(self, first: Released, share: float) -> tuple[np.ndarray, float]:

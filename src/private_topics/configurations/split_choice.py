@@ -19,6 +19,7 @@ from private_topics.configurations.expected_errors import (
     proved_split,
     proved_topics,
     sequential_error,
+    sequential_split,
     sequential_topics,
 )
 from private_topics.configurations.forecast import published_error
@@ -52,12 +53,13 @@ def split_for(
     """The split of a proved configuration for these public numbers: `PrivateSpectralLDA(…, budget_split=split)`.
 
     The default split, unless another finds as many topics with a quarter less expected error. With refinement that is
-    rare: the default is close to the best of the grid wherever topics are found at all.
+    rare: the default is close to the best of the grid wherever topics are found at all. Without, what the refinement
+    would have goes to the spectral stage, in the default as on the grid.
     """
     setting = _setting(n_units, n_words, n_topics, epsilon, delta, alpha0, mean_length, refine_steps)
     if configuration in ("sequential", "auto"):
-        splits = [_without_refinement(split) if not refine_steps else split for split in _sequential_splits()]
-        return _chosen(BudgetSplit(), splits, lambda split: _sequential_score(setting, split))
+        splits = [split if refine_steps else split.without_refinement() for split in _sequential_splits()]
+        return _chosen(sequential_split(setting), splits, lambda split: _sequential_score(setting, split))
     if isinstance(configuration, bool) or configuration not in PARTS:
         raise InputError(
             f"The 'configuration' parameter of split_for must be 'sequential', 'auto', 1, 2, 3 or 4. "
@@ -107,14 +109,6 @@ def _sequential_splits() -> Iterator[BudgetSplit]:
     for second, frame, tensor in product(SECOND, FRAME, TENSOR):
         refine = free - second - frame - tensor
         yield usual.replace(second=second, frame=frame, tensor=tensor, refine=refine)
-
-
-def _without_refinement(split: BudgetSplit) -> BudgetSplit:
-    """The share of the refinement given to the spectral stage, in its proportions."""
-    spectral = split.second + split.frame + split.tensor
-    grown = 1.0 + split.refine / spectral
-    second, frame = split.second * grown, split.frame * grown
-    return split.replace(second=second, frame=frame, tensor=spectral * grown - second - frame, refine=0.0)
 
 
 def _moment_splits(configuration: int) -> Iterator[BudgetSplit]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -13,6 +15,7 @@ MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a
 FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
 BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
+LEAST_COVERED = 0.4  # of the text: topics that are refined on less of it predict worse
 WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
 TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
 CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
@@ -52,23 +55,36 @@ class RefinedWords:
 
     @classmethod
     def of(cls, unigram: np.ndarray, noise: float, wanted: int) -> RefinedWords:
-        """All words, or the most frequent half, quarter, … where that carries more of the `wanted` topics.
+        """As many of the most frequent words as `refined_size` says."""
 
-        `noise` is that of an entry over the sum of all, where the refinement has its whole budget.
-        """
+        @cache
+        def covered() -> np.ndarray:
+            return np.cumsum(np.sort(unigram)[::-1])
+
         n_words = len(unigram)
-        chosen = cls(None, noise * n_words)
-        if n_words < 2 * SMALLEST_REFINED or carried_topics(chosen.noise) >= wanted:
-            return chosen
-        covered = np.cumsum(np.sort(unigram)[::-1])
-        inside = noise / np.sqrt(1.0 - TAIL_SHARE)
-        size = n_words // 2
-        while size >= SMALLEST_REFINED and carried_topics(chosen.noise) < wanted:
-            fewer = inside * size / float(covered[size - 1])
-            if fewer < WORTH_CUTTING * chosen.noise:
-                chosen = cls(most_frequent(unigram, size), fewer)
-            size //= 2
-        return chosen
+        size, found = refined_size(n_words, noise, wanted, lambda size: float(covered()[size - 1]))
+        return cls(None if size == n_words else most_frequent(unigram, size), found)
+
+
+def refined_size(n_words: int, noise: float, wanted: int, covered: Callable[[int], float]) -> tuple[int, float]:
+    """How many of the most frequent words the refinement sees, and the `noise` of `RefinedWords` on them.
+
+    All words, or a half, a quarter, … where that carries more of the `wanted` topics. `noise` is that of an entry
+    over the sum of all, where the refinement has its whole budget; `covered(size)` is the share of the text that the
+    `size` most frequent words make up.
+    """
+    chosen = n_words, noise * n_words
+    inside = noise / np.sqrt(1.0 - TAIL_SHARE)
+    size = n_words // 2
+    while size >= SMALLEST_REFINED and carried_topics(chosen[1]) < wanted:
+        share = covered(size)
+        if share < LEAST_COVERED:
+            break
+        fewer = inside * size / share
+        if fewer < WORTH_CUTTING * chosen[1]:
+            chosen = size, float(fewer)
+        size //= 2
+    return chosen
 
 
 def carried_topics(noise_per_topic: float) -> int:
@@ -96,9 +112,10 @@ def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> 
 
 def warn_if_fewer(carried: int, wanted: int) -> None:
     """Say that the model has fewer topics than were asked for."""
+    carried = max(carried, 1)  # the word frequencies are one
     if carried < wanted:
         warnings.warn(
-            f"At this budget the model carries {max(carried, 1)} of the {wanted} topics asked for; the others would "
+            f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would "
             "be noise. It uses those it carries. More documents or a larger epsilon would carry more: see "
             "private_topics.plan.",
             PrivacyWarning,

@@ -91,7 +91,7 @@ def count_texts(
         return _as_counts(*words.counts(columns, n_words), n_words), chunk.units
 
     groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
-    chunks = _in_order(counted, _chunks(texts), _threads(n_jobs))
+    chunks = _in_order(counted, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
     try:
         counts.keep(_whole_blocks(chunks, groups), memory_bytes, None if folder is None else os.fspath(folder))
     except BaseException:
@@ -122,7 +122,9 @@ def distinct_words(
         spans = pairwise(indptr.tolist())
         return [(names[start:stop], unit) for (start, stop), unit in zip(spans, chunk.units, strict=True)]
 
-    return chain.from_iterable(_in_order(found, _chunks(texts), _threads(n_jobs)))
+    return chain.from_iterable(
+        _in_order(found, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
+    )
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -166,7 +168,7 @@ def _column_lookup(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Callable[
     return column_of
 
 
-def _chunks(texts: Iterable[str | Document]) -> Iterator[Chunk]:
+def in_chunks(texts: Iterable[str | Document], most_documents: int, most_characters: int) -> Iterator[Chunk]:
     """Documents by the chunk; none crosses the border of a block."""
     chunk, characters = Chunk(), 0
     for number, item in enumerate(texts, start=1):
@@ -178,7 +180,7 @@ def _chunks(texts: Iterable[str | Document]) -> Iterator[Chunk]:
         chunk.texts.append(text)
         chunk.units.append(unit)
         characters += len(text)
-        full = len(chunk.texts) == CHUNK_DOCUMENTS or characters >= CHUNK_CHARACTERS
+        full = len(chunk.texts) == most_documents or characters >= most_characters
         if full or number % BLOCK_DOCUMENTS == 0:
             yield chunk
             chunk, characters = Chunk(), 0

@@ -8,8 +8,6 @@ Nothing is unpickled.
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,12 +22,13 @@ from private_topics.corpus.block_source import (
     sample_of_parts,
 )
 from private_topics.corpus.counts import LARGEST_COUNT, validate_counts
+from private_topics.corpus.text_source import LARGEST_RATIO, SPARE_BYTES
 from private_topics.errors import InputError
 
 BLOCK_SUFFIXES = (".npz", ".parquet")
 N_WORDS_KEY = b"n_words"
 UNREADABLE = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, NotImplementedError, MemoryError)
-"""What numpy, scipy and zipfile raise for a file that is not what its name says."""
+"""What pyarrow and numpy raise, besides an `ArrowException`, for a file that is not what its name says."""
 
 
 class FolderBlocks(CountBlocks):
@@ -117,16 +116,28 @@ def _npz_width(file: Path) -> int:
         with np.load(file, allow_pickle=False) as arrays:
             _, n_words = arrays["shape"].tolist()
             return int(n_words)
-    except (*UNREADABLE, zipfile.BadZipFile, zlib.error):
+    except Exception:  # zip, its decompressors, numpy and Python's own tokeniser raise a dozen types
         raise _unreadable(file, NPZ_KIND) from None
 
 
 def _read_npz(file: Path) -> Iterator[sp.csr_array]:
     try:
-        matrix = sp.load_npz(file)  # scipy loads with allow_pickle=False
-    except (*UNREADABLE, zipfile.BadZipFile, zlib.error):
+        fits = _npz_bytes(file) <= LARGEST_RATIO * file.stat().st_size + SPARE_BYTES
+        matrix = sp.load_npz(file) if fits else None  # scipy loads with allow_pickle=False
+    except Exception:
         raise _unreadable(file, NPZ_KIND) from None
+    if matrix is None:
+        raise InputError(
+            f"The block {str(file)!r} cannot be used: it unpacks to more than {LARGEST_RATIO} times its size."
+        )
     yield validate_counts(matrix, caller=str(file), allow_empty=True)
+
+
+def _npz_bytes(file: Path) -> int:
+    """What a file announces, before any of it is made: its parts unpacked, or a pointer for each document."""
+    with np.load(file, allow_pickle=False) as arrays:
+        n_documents, _ = arrays["shape"].tolist()
+        return max(8 * int(n_documents), sum(part.file_size for part in arrays.zip.infolist()))
 
 
 PARQUET_KIND = "a Parquet file with list columns 'indices' and 'counts' and the metadata key 'n_words'"

@@ -57,8 +57,8 @@ class DelimitedText(LineSource):
         wanted = [name for name in (reading.field, reading.unit) if name is not None]
         for delimiter in DELIMITERS[kind]:
             self._pattern = field_pattern(delimiter)
-            self._names = split_row(names, self._pattern)[0]
-            if problem is None and all(self._names.count(name) == 1 for name in wanted):
+            self._names, stop = split_row(names, self._pattern)
+            if problem is None and stop > len(names) and all(self._names.count(name) == 1 for name in wanted):
                 return
         named = " and ".join(map(repr, wanted))
         raise self._problem(f"its first line must name its columns, {named} among them (once)")

@@ -74,19 +74,26 @@ class TextFolder(TextSource):
 
     def _records(self) -> Iterator[Document | Broken]:
         for file in self.files:
+            yield self._document(*self._read(file))
+
+    def _read(self, file: Path) -> tuple[str, None, str | None]:
+        """The text of a file, which is a record: a message that named it would identify one."""
+        try:
             with open_binary(file) as opened:
-                try:
-                    text, problem = self._decoded(opened.read(self.reading.max_record_bytes + 1))
-                except (OSError, EOFError, zlib.error):
-                    text, problem = "", "it is truncated or damaged"
-            yield self._document(text, None, problem)
+                text, problem = self._decoded(opened.read(self.reading.max_record_bytes + 1))
+        except InputError:
+            return "", None, "it cannot be opened"
+        except (OSError, EOFError, zlib.error):
+            return "", None, "it is truncated or damaged"
+        return text, None, problem
 
 
 def text_files(folder: Path) -> list[Path]:
     """The visible text files below a folder, sorted; a folder that cannot be listed is an error."""
 
     def refuse(error: OSError) -> None:
-        raise InputError(f"{str(error.filename)!r} cannot be opened: {error.strerror}.")
+        inside = "" if Path(error.filename) == folder else "A folder inside "
+        raise InputError(f"{inside}{str(folder)!r} cannot be opened: {error.strerror}.")
 
     found = []
     for parent, folders, names in os.walk(folder, onerror=refuse):

@@ -21,10 +21,12 @@ from numba import njit
 
 from private_topics.corpus.block_source import CountBlocks
 from private_topics.corpus.counts import LARGEST_COUNT, validate_counts
+from private_topics.corpus.text_source import LARGEST_RATIO, SPARE_BYTES
 from private_topics.errors import InputError
 
 CHUNK_BYTES = 1 << 24
 LONGEST_LINE = 256
+BYTES_PER_DOCUMENT = 8  # in memory, were it empty
 
 OK, BAD_CHARACTER, BAD_FIELDS, BAD_DOCUMENT, BAD_WORD, BAD_COUNT, BAD_ORDER = range(7)
 PROBLEMS = {
@@ -54,6 +56,8 @@ class UCIBlocks(CountBlocks):
         with self._open() as file:
             self._announced = self._header(file)
         self.n_documents, self.n_words, self.n_entries = self._announced
+        if BYTES_PER_DOCUMENT * self.n_documents > LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES:
+            raise self._problem("its header announces far more documents than a file of its size holds")
 
     def _blocks(self) -> Iterator[sp.csr_array]:
         start = 0

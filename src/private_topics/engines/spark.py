@@ -7,7 +7,7 @@ tile after another. Every sum also counts the documents and units it is over, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
@@ -20,8 +20,9 @@ from private_topics.corpus.block_source import CountBlocks
 from private_topics.engines import spark_tasks as tasks
 from private_topics.engines import tiles
 from private_topics.engines.local import PrivateCorpus
-from private_topics.engines.spark_counts import SparkCounts
+from private_topics.engines.spark_counts import ClusterCounts, SparkCounts
 from private_topics.engines.spark_session import session, translated
+from private_topics.engines.spark_shipments import Broadcasts
 from private_topics.errors import InputError
 from private_topics.moments.unit_sums import Totals, UnitSum
 
@@ -29,8 +30,8 @@ __all__ = ["SparkCorpus", "SparkCounts"]
 
 TASKS_PER_CORE = 2
 FAN_IN = 16
-SHIPMENT_BYTES, PIECE_ENTRIES = 2**25, 2**18
-"""Blocks from the driver go out in broadcasts of about so many bytes; each piece of one is a partition."""
+PIECE_ENTRIES = 2**18
+"""Blocks of the driver go out in pieces of about so many entries; each is a partition."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +43,29 @@ class SparkCorpus:
     n_units: int
     n_words: int
     grouped: bool
-    broadcasts: tuple[Any, ...] = ()
+    sent: Broadcasts | None = None  # by the driver, of which the parts are made
 
     @classmethod
     def of(cls, blocks: CountBlocks, groups: Any = None) -> SparkCorpus:
-        if isinstance(blocks, SparkCounts):
+        if isinstance(blocks, ClusterCounts):
             if groups is not None and groups is not blocks.groups:
                 raise InputError("The rows of a DataFrame have no order: name the column of the units, unit=….")
-            return cls._opened(blocks.parts(), blocks.n_words, blocks.groups is not None)
+            parts = translated("given the documents", blocks.parts)
+            return cls._opened(parts, blocks.n_words, blocks.groups is not None)
         local = PrivateCorpus.of(blocks, groups)
-        parts, broadcasts = translated("sent the documents", lambda: shipped(session().sparkContext, local))
-        return cls._opened(parts, local.n_words, local.grouped, local.n_units, broadcasts)
+        sent = Broadcasts(session().sparkContext)
+        with sent.destroyed_on_error():
+            parts = shipped(sent, local)
+            return cls._opened(parts, local.n_words, local.grouped, local.n_units, sent)
 
     @classmethod
     def _opened(
-        cls, parts: Any, n_words: int, grouped: bool, n_units: int | None = None, broadcasts: tuple[Any, ...] = ()
+        cls, parts: Any, n_words: int, grouped: bool, n_units: int | None = None, sent: Broadcasts | None = None
     ) -> SparkCorpus:
         from pyspark import StorageLevel
 
         kept = translated("given the documents", lambda: parts.persist(StorageLevel.MEMORY_AND_DISK))
-        corpus = cls(kept, tasks.Found(), 0, n_words, grouped, broadcasts)
+        corpus = cls(kept, tasks.Found(), 0, n_words, grouped, sent)
         try:
             found = corpus._found()
         except BaseException:
@@ -113,9 +117,11 @@ class SparkCorpus:
         translated("told to forget the documents", self._forget)
 
     def _forget(self) -> None:
-        self.parts.unpersist()
-        for broadcast in self.broadcasts:
-            broadcast.destroy()
+        try:
+            self.parts.unpersist()
+        finally:
+            if self.sent is not None:
+                self.sent.destroy()
 
 
 def _partial_sum(number: int, held: Iterable[tasks.Held], sent: Any) -> Any:
@@ -135,33 +141,17 @@ def _without_source(tile: Any) -> Any:
 # -- blocks that the driver has -------------------------------------------------------------------------------------
 
 
-def shipped(context: Any, local: PrivateCorpus) -> tuple[Any, tuple[Any, ...]]:
-    """The parts of a corpus on this machine as an RDD: one broadcast is held at a time, the others are with Spark."""
-    waiting: list[tasks.Documents] = []
-    sent: list[tuple[Any, int]] = []
-    held = 0
+def shipped(sent: Broadcasts, local: PrivateCorpus) -> Any:
+    """The parts of a corpus on this machine as an RDD."""
+    shipments = list(sent.ship(_sized_pieces(local)))
+    return translated("given the documents", lambda: sent.unpacked(shipments, tasks.shipped_counts))
 
-    def send() -> None:
-        sent.append((context.broadcast(tuple(waiting)), len(waiting)))
-        waiting.clear()
 
+def _sized_pieces(local: PrivateCorpus) -> Iterator[tuple[tasks.Documents, int]]:
     for part in local:
         uncounted = np.zeros(len(part.share), np.int64)  # `local` has counted the units
         for piece in tasks.pieces(part.block, part.share, uncounted, PIECE_ENTRIES):
-            waiting.append(piece)
-            held += _bytes(piece)
-            if held >= SHIPMENT_BYTES:
-                send()
-                held = 0
-    if waiting:
-        send()
-    slices = [context.parallelize(range(count), count).map(partial(_piece, sent=one)) for one, count in sent]
-    return context.union(slices), tuple(one for one, _ in sent)
-
-
-def _piece(number: int, sent: Any) -> tasks.Documents:
-    piece: tasks.Documents = sent.value[number]
-    return piece
+            yield piece, _bytes(piece)
 
 
 def _bytes(piece: tasks.Documents) -> int:

@@ -1,4 +1,4 @@
-"""A corpus in a Spark DataFrame: counts as arrays, or texts that the executors cut into words.
+"""A corpus on the executors; in a Spark DataFrame: counts as arrays, or texts that the executors cut into words.
 
 The parts are made once, on the executors, and kept there. With a column of units the documents of a unit are brought
 together (one shuffle) and counted in the same pass that reads them: a document's share is one over that count.
@@ -7,6 +7,7 @@ together (one shuffle) and counted in the same pass that reads them: a document'
 from __future__ import annotations
 
 import pickle
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Self
@@ -25,17 +26,15 @@ SCHEMA = "part binary"
 INTEGERS, NUMBERS = ("tinyint", "smallint", "int", "bigint"), ("float", "double")
 
 
-class UnitColumn:
-    """In place of a label for each document: the labels are in the frame, and stay on the executors."""
+class UnitsOnCluster:
+    """In place of a label for each document: who a document belongs to is known where the documents are."""
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise InputError("The units of this corpus are a column of a Spark DataFrame: fit it with engine='spark'.")
+        raise InputError("The units of this corpus are known on the cluster alone: fit it with engine='spark'.")
 
 
-class SparkCounts(CountBlocks):
-    """Counts on a cluster, to `fit` with `engine="spark"`; make it by `of_counts` or `of_texts`.
-
-    The frame must give the same rows whenever Spark reads it: no random sample or `limit` without an order.
+class ClusterCounts(CountBlocks):
+    """Counts whose parts are made on the executors; `SparkCorpus.of` takes them from there.
 
     Attributes
     ----------
@@ -44,11 +43,32 @@ class SparkCounts(CountBlocks):
     groups : None where units are documents.
     """
 
+    columns: list[str] | None = None
+    tokeniser: Tokeniser | None = None
+    groups: UnitsOnCluster | None = None
+
+    @abstractmethod
+    def parts(self) -> Any:
+        """The parts as an RDD of `Documents` and `Problem`."""
+
+    def _blocks(self) -> Iterator[sp.csr_array]:
+        """All documents through the driver, a partition at a time; `engine="spark"` never asks for it."""
+        parts = translated("read", lambda: self.parts().toLocalIterator())
+        while (held := translated("read", lambda: next(parts, None))) is not None:
+            if isinstance(held, tasks.Problem):
+                raise InputError(held.message)
+            yield held.part.block
+
+
+class SparkCounts(ClusterCounts):
+    """Counts on a cluster, to `fit` with `engine="spark"`; make it by `of_counts` or `of_texts`.
+
+    The frame must give the same rows whenever Spark reads it: no random sample or `limit` without an order.
+    """
+
     def __init__(self, frame: Any, n_words: int, grouped: bool) -> None:
         self.frame, self.n_words = frame, n_words
-        self.columns: list[str] | None = None
-        self.tokeniser: Tokeniser | None = None
-        self.groups = UnitColumn() if grouped else None
+        self.groups = UnitsOnCluster() if grouped else None
 
     @classmethod
     def of_counts(
@@ -102,26 +122,23 @@ class SparkCounts(CountBlocks):
         text, unit : columns of the text and, where users are units, of their labels.
         """
         tokeniser = Tokeniser() if tokeniser is None else tokeniser
-        listed = tokeniser.usable(vocabulary.words) if isinstance(vocabulary, WordList) else vocabulary
-        count_texts([""], listed, tokeniser).close()  # refuses a vocabulary that the executors would refuse
+        listed = columns_of(vocabulary, tokeniser)
         _check_column(frame, text, ("string",), "strings")
         rows = _selected(frame, {"text": text}, unit)
-        held = partial(tasks.text_rows, vocabulary=list(listed), tokeniser=tokeniser, grouped=unit is not None)
+        held = partial(tasks.text_rows, vocabulary=listed, tokeniser=tokeniser, grouped=unit is not None)
         made = cls(rows.mapInArrow(tasks.held_batches(held), SCHEMA), len(listed), unit is not None)
-        made.columns, made.tokeniser = list(listed), tokeniser
+        made.columns, made.tokeniser = listed, tokeniser
         return made
 
     def parts(self) -> Any:
-        """The parts as an RDD of `Documents` and `Problem`."""
         return self.frame.rdd.map(_unpacked)
 
-    def _blocks(self) -> Iterator[sp.csr_array]:
-        """All documents through the driver, a partition at a time; `engine="spark"` never asks for it."""
-        parts = translated("read", lambda: self.parts().toLocalIterator())
-        while (held := translated("read", lambda: next(parts, None))) is not None:
-            if isinstance(held, tasks.Problem):
-                raise InputError(held.message)
-            yield held.part.block
+
+def columns_of(vocabulary: WordList | Sequence[str], tokeniser: Tokeniser) -> list[str]:
+    """The words to count, refused here where the executors would refuse them."""
+    listed = tokeniser.usable(vocabulary.words) if isinstance(vocabulary, WordList) else vocabulary
+    count_texts([""], listed, tokeniser).close()
+    return list(listed)
 
 
 def _unpacked(row: Any) -> tasks.Held:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from hashlib import blake2b
 from typing import Any, ParamSpec, TypeVar
 
@@ -23,6 +23,7 @@ from private_topics.corpus.counts import document_lengths, take_rows, validate_c
 from private_topics.corpus.text_source import unit_label
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.engines import tiles
+from private_topics.engines.spark_shipments import Shipment
 from private_topics.errors import InputError
 from private_topics.moments.parts import Part
 from private_topics.moments.unit_sums import UnitSum
@@ -127,12 +128,43 @@ def text_rows(batches: Iterable[Any], vocabulary: list[str], tokeniser: Tokenise
 
     stream = texts()
     first = next(stream, None)
-    if first is None:
-        return
-    with count_texts(
-        _after(first, stream), vocabulary, tokeniser, n_jobs=1, memory_bytes=TEXT_MEMORY_BYTES
-    ) as counts:
-        share, units = _shares(without_text, grouped, counts.n_documents or 0)
+    if first is not None:
+        shares = partial(_shares, without_text, grouped)
+        yield from counted_texts(_after(first, stream), vocabulary, tokeniser, shares)
+
+
+def _after(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+@task
+def shipped_texts(numbers: Iterable[int], sent: Shipment, recipe: Any) -> Iterator[Held]:
+    """Pieces of a shipment of texts (`spark_texts.py`) to parts; `recipe` is a broadcast (vocabulary, tokeniser)."""
+    vocabulary, tokeniser = recipe.value
+    for number in numbers:
+        encoded: list[bytes] = pickle.loads(sent.pieces.value[number])
+        texts = (text.decode("utf-8", "surrogatepass") for text in encoded)
+        shares = partial(_sent_shares, sent, number)
+        held = partial(counted_texts, vocabulary=vocabulary, tokeniser=tokeniser, shares=shares)
+        yield from _or_problem(held, texts)
+
+
+def _sent_shares(sent: Shipment, number: int, documents: int) -> tuple[np.ndarray, np.ndarray]:
+    shares: tuple[np.ndarray, np.ndarray]
+    shares = _shares([], False, documents) if sent.beside is None else sent.beside.value[number]
+    return shares
+
+
+def counted_texts(
+    texts: Iterator[str],
+    vocabulary: list[str],
+    tokeniser: Tokeniser,
+    shares: Callable[[int], tuple[np.ndarray, np.ndarray]],
+) -> Iterator[Held]:
+    """Texts to parts. `shares` is asked once all texts are read: for each document's share, and how many units."""
+    with count_texts(texts, vocabulary, tokeniser, n_jobs=1, memory_bytes=TEXT_MEMORY_BYTES) as counts:
+        share, units = shares(counts.n_documents or 0)
         at = 0
         for block in counts:
             height = block.shape[0]
@@ -140,9 +172,11 @@ def text_rows(batches: Iterable[Any], vocabulary: list[str], tokeniser: Tokenise
             at += height
 
 
-def _after(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
+@task
+def shipped_counts(numbers: Iterable[int], sent: Shipment) -> Iterator[Held]:
+    """Pieces of a shipment of parts that the driver has made."""
+    for number in numbers:
+        yield sent.pieces.value[number]
 
 
 def pieces(

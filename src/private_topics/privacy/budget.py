@@ -83,6 +83,16 @@ class BudgetSplit:
             raise PrivacyError(f"BudgetSplit has no fraction {unknown[0]!r}; it has {list(self.as_dict())}.")
         return dataclasses.replace(self, **fractions)
 
+    def without_refinement(self) -> BudgetSplit:
+        """The fraction of the refinement given to second moment, frame and tensor, in their proportions."""
+        spectral = self.second + self.frame + self.tensor
+        if not self.refine or not spectral:
+            return self
+        grown = 1.0 + self.refine / spectral
+        return self.replace(
+            second=grown * self.second, frame=grown * self.frame, tensor=grown * self.tensor, refine=0.0
+        )
+
 
 def sigma_for(share: float, sensitivity: float, mu_total: float) -> float:
     """The noise with which a release of this sensitivity spends the fraction ``share`` of ``mu_total``^2.
