@@ -331,6 +331,7 @@ FORGED = [
     (("privacy", "epsilon"), SECRET),
     (("privacy", "epsilon"), -1.0),
     (("privacy", "epsilon"), True),
+    (("privacy", "epsilon"), 10**400),  # more than any float, and JSON holds it
     (("privacy", "delta"), 1.5),
     (("privacy", "n_units"), 2.5),
     (("privacy", "n_units"), 0),
@@ -350,6 +351,7 @@ FORGED = [
     (("privacy", "releases", 0, "more"), 1),
     (("spectrum", "eigenvalues"), SECRET),
     (("spectrum", "noise_edge"), None),
+    (("spectrum", "noise_edge"), 10**400),
     (("supported_components",), [SECRET]),
     (("budget_split", "unigram"), 2.0),
     (("tokeniser",), {"version": SECRET}),

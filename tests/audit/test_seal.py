@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import time
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from private_topics import InputError
 from private_topics.audit import AuditResult, ReleaseAudit, WholeAudit, seal, sealed, verify
-from private_topics.reports.audit import canonical, markdown, write_audit
+from private_topics.reports.audit import BEGIN, SEAL, canonical, markdown, write_audit
 
 RELEASE = ReleaseAudit("unigram", 1.41, 0.99, ("empty", "a rare word"), True, 2, 0.7, 0.4, 2.8, 1.5, 1.001, 800, True)
 WHOLE = WholeAudit("all releases together", 3.4, 1.7, 20.0, 8.4, 1, 400, "empty / a <rare> word")
@@ -60,12 +61,29 @@ def test_the_spelling_is_one(tmp_path):
     assert canonical(content).isascii()
 
 
-@pytest.mark.parametrize("text", ["", "no audit", '{"sealed": 1}', "----- begin sealed audit -----\n{\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "no audit", '{"sealed": 1}', "----- begin sealed audit -----\n{\n"),
+        *('{"sealed": NaN, "sha256": ""}', '{"sealed": [1e999], "sha256": ""}', '{"sealed": ' + "[" * 5000),
+    ],
+    ids=lambda text: text[:20],
+)
 def test_what_is_no_audit_is_refused(tmp_path, text):
     path = tmp_path / "page"
     path.write_text(text)
     with pytest.raises(InputError, match="holds no sealed audit"):
         verify(path)
+
+
+def test_a_page_of_blanks_is_refused_at_once(tmp_path):
+    """A million of them, where a search for a begin and an end could go back and forth."""
+    path = tmp_path / "page"
+    path.write_text(f"{SEAL} {'0' * 64} {BEGIN}" + " " * 10**6)
+    started = time.perf_counter()
+    with pytest.raises(InputError, match="holds no sealed audit"):
+        verify(path)
+    assert time.perf_counter() - started < 5.0
 
 
 def test_bytes_are_refused(tmp_path):

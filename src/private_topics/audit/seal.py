@@ -18,21 +18,25 @@ import numpy as np
 import scipy
 
 from private_topics._version import __version__
+from private_topics.audit.coverage import coverage
 from private_topics.audit.result import AuditResult
 from private_topics.errors import InputError
 from private_topics.reports.audit import BEGIN, END, SEAL, seal
 
-_SEALED = re.compile(re.escape(BEGIN) + r"\s*(.*?)\s*" + re.escape(END), re.DOTALL)
 _DIGEST = re.compile(re.escape(SEAL) + r"\s*([0-9a-f]{64})")
 
 
 def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -> dict[str, Any]:
-    """All that the digest covers; `model_statement` is that of a model for whose settings the audit was run."""
+    """All that the digest covers; `model_statement` is that of a model for whose settings the audit was run.
+
+    It is compared with the audited fit: what of its claims was attacked is part of the content.
+    """
     return {
         "format": "private-topics audit 1",
         "versions": versions(),
         "audit": result.to_dict(),
         "model_statement": model_statement,
+        "coverage": None if model_statement is None else coverage(result, model_statement),
     }
 
 
@@ -54,20 +58,19 @@ def verify(path: str | os.PathLike[str], digest: str | None = None) -> bool:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{str(path)!r} is not a page of an audit.") from None
-    content, stated = _parts(text, str(path))
-    return seal(content) == (stated if digest is None else digest.strip().lower())
+    computed, stated = _digests(text, str(path))
+    return computed == (stated if digest is None else digest.strip().lower())
 
 
-def _parts(text: str, name: str) -> tuple[dict[str, Any], str]:
-    """The sealed content and the digest that the page states."""
+def _digests(text: str, name: str) -> tuple[str, str]:
+    """The digest of the sealed content, and the one that the page states."""
     try:
         if text.lstrip().startswith("{"):
             whole = json.loads(text)
-            return whole["sealed"], str(whole["sha256"])
-        found, stated = _SEALED.search(text), _DIGEST.search(text)
-        if found is not None and stated is not None:
-            content: dict[str, Any] = json.loads(html.unescape(found.group(1)))
-            return content, stated.group(1)
-    except (ValueError, KeyError, TypeError):
+            return seal(whole["sealed"]), str(whole["sha256"])
+        content, stated = text.split(BEGIN, 1)[1], _DIGEST.search(text)
+        if stated is not None:
+            return seal(json.loads(html.unescape(content[: content.index(END)].strip()))), stated.group(1)
+    except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InputError(f"{name!r} holds no sealed audit.")
