@@ -7,6 +7,7 @@ from typing import Any
 
 from private_topics.errors import InputError
 
+MOST_TOPICS = 2**16 - 1
 SMALLEST, LARGEST = 1e-9, 1e9  # of positive parameters: beyond, their powers and ratios leave floating point
 
 
@@ -14,6 +15,8 @@ def check_parameters(estimator: Any) -> None:
     """Validate the parameters that all estimators share."""
     name = type(estimator).__name__
     check_integer(estimator.n_components, "n_components", name, 1)
+    if estimator.n_components > MOST_TOPICS:
+        raise InputError(f"{name} takes at most {MOST_TOPICS:,} topics ('n_components').")
     if hasattr(estimator, "refine_steps"):
         check_integer(estimator.refine_steps, "refine_steps", name, 0)
     check_positive(estimator.alpha0, "alpha0", name)

@@ -31,8 +31,9 @@ def test_a_synthetic_corpus_is_audited(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Release\tDistance / sensitivity\tε claimed\tε at least")
     assert lines[1].startswith("unigram\t")
-    assert any(line.startswith("all releases together\t20\t") for line in lines)
-    assert "found nothing against the claims" in done.stdout
+    assert any(line.startswith("all releases together\t20.000\t") for line in lines)
+    assert "among 400 documents over 24 words. The corpus: made up." in done.stdout
+    assert "found nothing against the claims of a fit with these settings" in done.stdout
     digest = lines[-1].split()[-1]
     assert called("--check", page, "--seal", digest).exit_code == 0
     assert "by the seal that it states itself" in called("--check", page).output
@@ -56,7 +57,7 @@ def test_json_is_sealed_and_settings_come_from_a_model(tmp_path):
     assert verify(tmp_path / "audit.json", facts["sha256"])
     assert verify(tmp_path / "report.html", facts["sha256"]), "the section stands in the report of the model"
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count('<section id="audit"') == page.count('href="#audit"') == page.count('id="sign-off"') == 1
+    assert page.count('<section id="audit"') == page.count('<li><a href="#audit"') == page.count('id="sign-off"') == 1
 
 
 def test_a_corpus_must_be_public(tmp_path):
@@ -64,7 +65,7 @@ def test_a_corpus_must_be_public(tmp_path):
     done = called("--corpus", tmp_path / "x.npz", *SMALL)
     assert done.exit_code == 2
     assert "--corpus-is-public" in done.output
-    for contradiction in (["--synthetic"], ["--documents", "100"], ["--documents-per-user", "3"]):
+    for contradiction in (["--synthetic"], ["--documents", "100"], ["--words", "9"], ["--documents-per-user", "3"]):
         both = called("--corpus", tmp_path / "x.npz", "--corpus-is-public", *contradiction)
         assert both.exit_code == 2
     assert called("--vocabulary", "words.txt").exit_code == 2
@@ -84,6 +85,7 @@ def test_a_public_corpus_of_text(tmp_path):
     assert done.exit_code == 0, done.output
     page = (tmp_path / "audit.md").read_text(encoding="utf-8")
     assert "| unit | user |" in page
+    assert "The corpus: letters.jsonl, taken as public." in page
     assert verify(tmp_path / "audit.md")
     assert not any(Path(path).suffix in (".npz", ".npy") for path in tmp_path.iterdir())
 
@@ -107,7 +109,7 @@ def test_a_failed_audit_ends_with_status_one(monkeypatch, tmp_path):
     assert "FAILED" in (tmp_path / "audit.html").read_text(encoding="utf-8")
 
 
-def test_a_terminal_sees_a_table(monkeypatch):
+def test_a_terminal_sees_a_table(monkeypatch, capsys):
     from rich.console import Console
 
     from private_topics.cli import audit_steps
@@ -124,9 +126,11 @@ def test_a_terminal_sees_a_table(monkeypatch):
     monkeypatch.setattr(audit_steps, "Console", terminal)
     cells = ("unigram", "1.0", "1", "0", "1", "FAILED: beyond the sensitivity")
     context = {"releases": [cells], "whole": [], "trouble": [], "headline": "h", "confidence": "1", "seal": "s"}
+    context |= {"scope": section.Scope([], ["What was attacked."], ["What was not."])}
     monkeypatch.setattr(audit_steps, "audit_context", lambda content: context)
     audit_steps.print_result({})
     text = shown[0].file.getvalue()  # type: ignore[attr-defined]
     assert "unigram" in text
     assert "\x1b[1;31mFAILED" in text
     assert section.HEADS[0] in text
+    assert capsys.readouterr().out.splitlines()[:2] == ["What was attacked.", "What was not."]

@@ -47,6 +47,7 @@ def audit(
     trials: int = 1_000,
     fits: int = 100,
     confidence: float = 0.9999,
+    corpus: str = "public or made up",
     progress: Progress = lambda stage: None,
 ) -> AuditResult:
     """Attack what `model`, which need not be fitted, claims of a fit to `X`. `X` must be public: nothing is charged.
@@ -58,6 +59,7 @@ def audit(
     trials : runs of each game against released values, half with canaries and half without.
     fits : whole fits of the game against the final model, on the first `SMALL_UNITS` units.
     confidence : that no test of the whole audit fails by chance where every claim holds.
+    corpus : where `X` comes from, in a few words for the page.
     progress : is told each stage.
     """
     _check_numbers(trials, fits, confidence)
@@ -84,7 +86,7 @@ def audit(
     first_mu = next(event.mu for event in events if event.name == GUESSED_FROM)
     one_run = attack_in_one_run(settings, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
     return AuditResult(
-        settings=public_settings(settings, base, trials, fits),
+        settings=public_settings(settings, base, trials, fits) | {"corpus": corpus},
         statement=fitted.privacy_.to_dict(),
         confidence=confidence,
         neighbours=tuple(units),

@@ -92,4 +92,4 @@ def public_settings(settings: dict[str, Any], base: Base, trials: int, fits: int
     found = {name: settings[name] for name in SETTINGS}
     found |= {"budget_split": None if split is None else split.as_dict(), "trials": trials, "fits": fits}
     found |= {"seeded": settings["noise_seed"] is not None, "unit": "document" if base.unit is None else "user"}
-    return found | {"n_units": base.n_units, "n_words": base.n_words}
+    return found | {"n_units": base.n_units, "n_documents": int(base.counts.shape[0]), "n_words": base.n_words}

@@ -5,35 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from private_topics.audit import AuditResult, audit, seal, sealed
+from private_topics.audit import AuditResult, audit, corpus_like, seal, sealed
+from private_topics.audit.made_up import corpus_for, fresh
+from private_topics.audit.recording import audited_settings
 from private_topics.cli.fit_steps import languages_of, public_list, write_model_report
-from private_topics.cli.screen import Screen
+from private_topics.cli.screen import Screen, plain
 from private_topics.cli.sources import holds_counts, texts_of
 from private_topics.corpus.blocks import as_blocks
 from private_topics.corpus.counting import count_texts
-from private_topics.corpus.synthetic import make_lda_corpus
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.errors import InputError
 from private_topics.estimators import load
 from private_topics.private_estimator import PrivateSpectralLDA
-from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
+from private_topics.reports.audit import audit_context, write_audit
+from private_topics.reports.audit_numbers import HEADS, WHOLE_HEADS
 
 __all__ = ["languages_of", "seal", "sealed"]
 
-MEAN_LENGTH = 50
-DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1
-FEWEST_DOCUMENTS, MOST_DOCUMENTS = 1_000, 50_000
+WORDS = 200
+"""Of a made-up corpus, where no model says how many."""
 STAGES = 20
-FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "configuration", "budget_split",
-              "calibration", "allow_unproved", "sampler")  # fmt: skip
-"""Settings of a model file; some of them the audit refuses."""
 
 
 def configuration_of(named: str) -> int | str:
@@ -44,29 +41,62 @@ def configuration_of(named: str) -> int | str:
 
 def estimator_of(
     path: Path | None, topics: int, settings: dict[str, Any]
-) -> tuple[PrivateSpectralLDA, dict[str, Any] | None]:
-    """The settings as an estimator that is not fitted, and the statement of the model they come from."""
+) -> tuple[PrivateSpectralLDA, PrivateSpectralLDA | None]:
+    """The settings as an estimator that is not fitted, and the model they come from."""
     if path is None:
         return PrivateSpectralLDA(topics, **settings), None
     fitted = load(path)
     if type(fitted) is not PrivateSpectralLDA:
         raise InputError(f"audit takes a model of PrivateSpectralLDA. {str(path)!r} holds {type(fitted).__name__}.")
-    kept = {name: getattr(fitted, name) for name in FROM_MODEL}
-    return PrivateSpectralLDA(**settings | kept), fitted.privacy_.to_dict()
+    estimator = fresh(fitted, **settings)
+    audited_settings(estimator)
+    return estimator, fitted
 
 
 def made_up(
-    estimator: PrivateSpectralLDA, documents: int | None, words: int, per_user: int, seed: int
+    screen: Screen,
+    estimator: PrivateSpectralLDA,
+    model: PrivateSpectralLDA | None,
+    documents: int | None,
+    words: int | None,
+    per_user: int | None,
+    seed: int,
 ) -> tuple[Any, Any]:
-    """A corpus drawn from the model itself, large enough that the fit takes all its steps where that is cheap."""
-    topics = int(estimator.n_components)
-    if documents is None:
-        wanted = DOCUMENTS_PER_TOPIC * topics / float(estimator.epsilon)
-        documents = per_user * int(np.clip(wanted, FEWEST_DOCUMENTS, MOST_DOCUMENTS))
-    counts = make_lda_corpus(
-        documents, words, topics, alpha0=float(estimator.alpha0), mean_length=MEAN_LENGTH, random_state=seed
-    )[0]
-    return counts, None if per_user == 1 else np.arange(documents) // per_user
+    """A corpus for the settings, or one like that of the model: its unit, its words, its releases."""
+    if model is None:
+        sizes = {"words": WORDS if words is None else words, "per_user": 1 if per_user is None else per_user}
+        return corpus_for(estimator, documents=documents, seed=seed, **sizes)
+    with screen.watch(stages=None, show_documents=False) as watch:
+        found = corpus_like(
+            model,
+            documents=documents,
+            words=words,
+            documents_per_user=per_user,
+            random_state=seed,
+            n_jobs=estimator.n_jobs,
+            progress=watch.stage,
+        )
+        watch.finished()
+    return found
+
+
+def check_unit(model: PrivateSpectralLDA | None, groups: Any) -> None:
+    """The units of a public corpus must be those of the model, else its guarantee is not what is attacked."""
+    if model is None or (model.privacy_.unit == "user") == (groups is not None):
+        return
+    if groups is None:
+        raise InputError(
+            "The model protects users, and the units of this corpus are documents: name the field of the users with "
+            "--unit, or leave out --corpus and have one made up."
+        )
+    raise InputError("The model protects documents, and the units of this corpus are users: leave out --unit.")
+
+
+def place(corpus: Path | None, model: PrivateSpectralLDA | None) -> str:
+    """Where the corpus comes from."""
+    if corpus is not None:
+        return f"{plain(corpus.name)}, taken as public"
+    return "made up" if model is None else "made up, drawn from the model's topics"
 
 
 def given(
@@ -88,28 +118,19 @@ def given(
     return counted, counted.groups
 
 
-def announcement(estimator: PrivateSpectralLDA, corpus: Path | None, counts: Any, groups: Any) -> str:
-    place = "a synthetic corpus" if corpus is None else f"{corpus.name}, taken as public"
+def announcement(estimator: PrivateSpectralLDA, where: str, groups: Any) -> str:
     unit = "documents" if groups is None else "users"
     return (
         f"Auditing epsilon {estimator.epsilon:g}, delta {estimator.delta:g}, {estimator.n_components} topics, "
-        f"configuration {estimator.configuration}, on {place}; units are {unit}."
+        f"configuration {estimator.configuration}. The corpus: {where}; units are {unit}."
     )
 
 
 def audited(
-    screen: Screen,
-    estimator: PrivateSpectralLDA,
-    counts: Any,
-    groups: Any,
-    trials: int,
-    fits: int,
-    confidence: float,
+    screen: Screen, estimator: PrivateSpectralLDA, counts: Any, groups: Any, where: str, **numbers: Any
 ) -> AuditResult:
     with screen.watch(stages=STAGES, show_documents=False) as watch:
-        found = audit(
-            estimator, counts, groups=groups, trials=trials, fits=fits, confidence=confidence, progress=watch.stage
-        )
+        found = audit(estimator, counts, groups=groups, corpus=where, progress=watch.stage, **numbers)
         watch.finished()
     return found
 
@@ -137,5 +158,9 @@ def print_result(content: dict[str, Any]) -> None:
         console.print(table)
     for trouble in shown["trouble"]:
         typer.echo(f"FAILED: {trouble}")
+    scope = shown["scope"]
+    typer.echo(" ".join(scope.sentences))
+    for gap in scope.gaps or []:
+        typer.echo(gap)
     typer.echo(f"{shown['headline']} (confidence {shown['confidence']}).")
     typer.echo(shown["seal"])

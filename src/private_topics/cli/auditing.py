@@ -28,15 +28,34 @@ def audit(
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Make up a corpus: the default.")] = False,
     documents: Annotated[
         int | None,
-        typer.Option(min=50, help="Of a synthetic corpus; enough for all topics if not given.", show_default=False),
+        typer.Option(
+            min=50,
+            help="Of a synthetic corpus; if not given, enough for all topics, or for the releases of the model.",
+            show_default=False,
+        ),
     ] = None,
-    words: Annotated[int, typer.Option(min=4, help="Vocabulary of a synthetic corpus.")] = 200,
+    words: Annotated[
+        int | None,
+        typer.Option(
+            min=4, help="Vocabulary of a synthetic corpus; if not given 200, or the model's.", show_default=False
+        ),
+    ] = None,
     documents_per_user: Annotated[
-        int, typer.Option(min=1, help="Of a synthetic corpus: above 1, users are the units, not documents.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of a synthetic corpus: above 1, users are the units, not documents. If not given 1; 3 with a "
+            "model whose units are users.",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Take the settings from this model file and seal its statement too.", show_default=False),
+        typer.Option(
+            help="Take settings, unit and vocabulary size from this model file, compare its releases with those "
+            "attacked, and seal its statement too.",
+            show_default=False,
+        ),
     ] = None,
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Number of topics.")] = 10,
     epsilon: options.Epsilon = 1.0,
@@ -79,7 +98,7 @@ def audit(
     if check is not None:
         _check(screen, check, seal)
         return
-    if corpus is not None and (synthetic or documents is not None or documents_per_user > 1):
+    if corpus is not None and (synthetic or any(size is not None for size in (documents, words, documents_per_user))):
         raise typer.BadParameter("a corpus is given or made up, not both", param_hint="--corpus")
     if corpus is not None and not corpus_is_public:
         raise typer.BadParameter(
@@ -97,9 +116,9 @@ def audit(
     check_writable(report)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "alpha0": alpha0, "refine_steps": refine_steps}
     settings |= {"configuration": steps.configuration_of(configuration), "n_jobs": jobs, "random_state": seed}
-    estimator, statement = steps.estimator_of(model, topics, settings)
+    estimator, fitted = steps.estimator_of(model, topics, settings)
     if corpus is None:
-        counts, groups = steps.made_up(estimator, documents, words, documents_per_user, seed)
+        counts, groups = steps.made_up(screen, estimator, fitted, documents, words, documents_per_user, seed)
     else:
         tokeniser = tokeniser_of(steps.languages_of(language, vocabulary), min_length, stem)
         texts: dict[str, Any] = {
@@ -110,9 +129,12 @@ def audit(
             "strict": strict,
         }
         counts, groups = steps.given(corpus, vocabulary, vocabulary_size, tokeniser, **texts)
-    screen.say(steps.announcement(estimator, corpus, counts, groups))
-    result = steps.audited(screen, estimator, counts, groups, trials, fits, confidence)
-    content = steps.sealed(result, statement)
+        steps.check_unit(fitted, groups)
+    where = steps.place(corpus, fitted)
+    screen.say(steps.announcement(estimator, where, groups))
+    numbers: dict[str, Any] = {"trials": trials, "fits": fits, "confidence": confidence}
+    result = steps.audited(screen, estimator, counts, groups, where, **numbers)
+    content = steps.sealed(result, None if fitted is None else fitted.privacy_.to_dict())
     if report is not None:
         steps.write(content, report, model)
         screen.say(f"Wrote the section to {report}.")

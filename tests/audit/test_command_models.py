@@ -1,0 +1,124 @@
+"""`private-topics audit --model`: the unit, the words and the releases are the model's, or it says which not.
+
+The command takes no seed of the noise. An audit fails by chance at most once in 10,000; the settings are far from the
+edges where noise decides which releases a fit makes: none of 30 runs or more of each fit here made others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from typer.testing import CliRunner
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.audit import made_up, verify
+from private_topics.cli import app
+from private_topics.corpus.letters import make_letters
+
+SETTINGS: dict[str, Any] = {"epsilon": 30.0, "delta": 1e-5, "alpha0": 0.3, "refine_steps": 1, "n_jobs": 1}
+QUICK = ["--jobs", "1", "--trials", "10", "--fits", "10"]
+
+
+def called(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, ["audit", *QUICK, *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> dict[str, Path]:
+    """A model of users and one of documents, from the same counts."""
+    folder = tmp_path_factory.mktemp("models")
+    counts = make_lda_corpus(900, 24, 3, alpha0=0.3, mean_length=40, random_state=0)[0]
+    sp.save_npz(folder / "counts.npz", counts)
+    for name, groups in (("user", np.arange(900) // 3), ("document", None)):
+        PrivateSpectralLDA(3, **SETTINGS).fit(counts, groups=groups).save(folder / f"{name}.model")
+    return {name: folder / f"{name}.model" for name in ("user", "document")} | {"counts": folder / "counts.npz"}
+
+
+@pytest.mark.parametrize("unit", ["user", "document"])
+def test_the_unit_and_the_words_are_those_of_the_model(unit, models, tmp_path):
+    """A model of users whose audit replaced documents would fail here, in four places."""
+    page = tmp_path / "report.html"
+    done = called("--model", models[unit], "--json", "-q", "--report", page)
+    assert done.exit_code == 0, done.output
+    content = json.loads(done.stdout)["sealed"]
+    settings, statement = content["audit"]["settings"], content["model_statement"]
+    assert settings["unit"] == content["audit"]["statement"]["unit"] == statement["unit"] == unit
+    assert settings["n_words"] == 24
+    assert settings["n_units"] == statement["n_units"] == {"user": 300, "document": 900}[unit]
+    assert any(name.startswith("user: ") for name in content["audit"]["neighbours"]) == (unit == "user")
+    attacked = [release["name"] for release in content["audit"]["releases"]]
+    assert attacked == [release["name"] for release in statement["releases"]]
+    assert content["coverage"]["complete"]
+    text = page.read_text(encoding="utf-8").replace("&#39;", "'")
+    assert verify(page, json.loads(done.stdout)["sha256"])
+    named = {"user": "one user with all their documents", "document": "one document"}[unit]
+    assert f"Attacked: {named}, replaced by any other, among {settings['n_units']} {unit}s" in text
+    assert "attacked the model's unit and every release" in text
+
+
+def test_units_that_contradict_the_model_are_refused(models):
+    for name, number, said in (("user", 1, "protects users"), ("document", 2, "protects documents")):
+        done = called("--model", models[name], "--documents-per-user", number)
+        assert done.exit_code == 1
+        assert said in done.output
+        assert "Traceback" not in done.output
+    done = called("--model", models["user"], "--corpus", models["counts"], "--corpus-is-public")
+    assert done.exit_code == 1
+    assert "units of this corpus are documents" in done.output
+
+
+def test_users_of_a_public_corpus_do_not_stand_for_documents(models, tmp_path):
+    lines = [json.dumps({"text": f"alpha beta gamma{n % 3}", "who": str(n % 20)}) for n in range(60)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines))
+    (tmp_path / "words.txt").write_text("alpha\nbeta\n")
+    done = called("--model", models["document"], "--corpus", tmp_path / "texts.jsonl", "--corpus-is-public", "--unit",
+                  "who", "--vocabulary", tmp_path / "words.txt")  # fmt: skip
+    assert done.exit_code == 1
+    assert "units of this corpus are users" in done.output
+
+
+def test_a_large_vocabulary_is_attacked_with_its_second_unigram(tmp_path):
+    """Words as rare as in a language and more topics than they carry; a corpus of 200 words would not go there."""
+    random = np.random.default_rng(0)
+    topics = random.gamma(0.3, size=(6, 6_000)) / np.arange(1, 6_001)
+    counts = made_up._drawn(topics / topics.sum(axis=1, keepdims=True), np.full(6, 0.1), 600, 1)
+    with pytest.warns(PrivacyWarning, match="of the 10 topics"):
+        model = PrivateSpectralLDA(10, **SETTINGS | {"epsilon": 200.0}).fit(counts)
+    model.save(tmp_path / "large.model")
+    done = called("--model", tmp_path / "large.model", "--json", "-q")
+    assert done.exit_code == 0, done.output
+    content = json.loads(done.stdout)["sealed"]
+    attacked = [release["name"] for release in content["audit"]["releases"]]
+    assert attacked[-2:] == ["unigram again", "refinement 1"]
+    assert content["audit"]["settings"]["n_words"] == 6_000
+    assert content["coverage"]["complete"]
+
+
+def test_a_private_vocabulary_is_named_as_not_attacked(tmp_path):
+    """The default of `fit` on text: the audit begins after its first release, and the page says so."""
+    lines = [json.dumps({"text": letter.text, "who": letter.patient}) for letter in make_letters(600, seed=1)]
+    (tmp_path / "letters.jsonl").write_text("\n".join(lines))
+    fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--unit", "who", "--epsilon", 60, "--delta", 1e-5,
+           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q"]  # fmt: skip
+    assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
+    done = called("--model", tmp_path / "m", "--report", tmp_path / "audit.md")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "audit.md").read_text(encoding="utf-8")
+    for text in (done.stdout, page):
+        assert "did NOT attack all that the model claims" in text
+        assert "Not attacked: 1 release of the model's" in text
+        assert ": vocabulary." in text
+        assert "times the noise of the model's" in text, "its threshold takes a part of delta"
+        assert "Attacked: one user" in text
+    assert verify(tmp_path / "audit.md")
+
+
+def test_more_words_than_the_model_has_are_refused(models):
+    done = called("--model", models["document"], "--words", "25")
+    assert done.exit_code == 1
+    assert "has 24 words" in done.output
