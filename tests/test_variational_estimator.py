@@ -207,6 +207,7 @@ def test_one_unit_is_refused_before_it_is_charged(corpus):
     "bad",
     [
         {"n_components": 0},
+        {"n_components": 2**70},
         {"alpha0": -1.0},
         {"steps": 0},
         {"steps": 2.5},
