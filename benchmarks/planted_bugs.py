@@ -324,6 +324,24 @@ EXACT = (
         TAINT,
     ),
     Mutant(
+        "the words of a refinement chosen without noise",
+        SEQUENTIAL,
+        (
+            (
+                "        return RefinedWords.of(unigram, noise / mass, self.n_topics)\n",
+                "        exact = sum(part.block.sum(axis=0).astype(float) for part in self.corpus) + 1e-3\n"
+                "        return RefinedWords.of(exact / exact.sum(), noise / mass, self.n_topics)\n",
+            ),
+        ),
+        ("tests/configurations/test_cut_vocabulary.py::test_nothing_but_released_values_is_left_behind",),
+    ),
+    Mutant(
+        "a cut vocabulary that spends the refinement's budget twice",
+        SEQUENTIAL,
+        (("(1.0 - TAIL_SHARE) * self.split.refine)", "self.split.refine)"),),
+        ("tests/configurations/test_cut_vocabulary.py::test_the_fit_cuts_and_spends_all_it_has",),
+    ),
+    Mutant(
         "a cached frame without noise, used from the second fit on",
         SEQUENTIAL,
         (

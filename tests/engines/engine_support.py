@@ -101,6 +101,16 @@ def fitted(X: Any, groups: Any = None, **settings: Any) -> Any:
         return model.fit(X, groups=groups)
 
 
+def assert_kind_alone(error: Exception, capfd: Any, executor_logs: Any) -> None:
+    """Nothing that is written anywhere, or hangs on the error, says more of a failed task than the error's kind."""
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    captured = capfd.readouterr()
+    written = str(error) + captured.out + captured.err + executor_logs()
+    assert "ValueError in a task of private-topics" in written, "the logs are not where the test looks"
+    assert SECRET not in written
+
+
 # -- sums that misbehave --------------------------------------------------------------------------------------------
 
 
