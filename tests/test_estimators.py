@@ -1,5 +1,7 @@
 """SpectralLDA as a scikit-learn estimator: the conventions, the fitted attributes, threads, seeds."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from private_topics import InputError, SpectralLDA, make_lda_corpus
+from private_topics import (
+    InputError,
+    PrivateSpectralLDA,
+    PrivateVariationalLDA,
+    SpectralLDA,
+    VariationalLDA,
+    make_lda_corpus,
+)
 from private_topics.evaluation import document_completion_perplexity, unigram_perplexity
 
 EXPECTED_FAILURES = {
@@ -182,3 +191,42 @@ def test_silent_by_default(corpus, capsys):
     SpectralLDA(2, random_state=0).fit(corpus[0][:300])
     printed = capsys.readouterr()
     assert printed.out == printed.err == ""
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectralLDA(2),
+        PrivateSpectralLDA(2, epsilon=20.0, delta=1e-3, noise_seed=0),
+        VariationalLDA(2, steps=2),
+        PrivateVariationalLDA(2, epsilon=20.0, delta=1e-3, steps=2, noise_seed=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_fit_that_fails_leaves_the_model_as_it_was(model):
+    def stops():
+        raise RuntimeError("the disk is gone")
+
+    class Blocks:
+        columns = ("a", "b", "c")
+
+        def __iter__(self):
+            yield np.ones((40, 3), int)
+            stops()
+
+    X, _, _ = make_lda_corpus(300, 12, 2, random_state=0)
+    model = clone(model)
+    with pytest.raises(RuntimeError):
+        model.fit(Blocks())
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    with pytest.raises(RuntimeError):
+        model.fit(Blocks())
+    assert {name: value for name, value in vars(model).items() if name.endswith("_")}.keys() == before.keys()
+    assert all(getattr(model, name) is value for name, value in before.items())
+    assert len(model.top_words()[0]) == 10
+    assert model.transform(X).shape == (300, len(model.components_))

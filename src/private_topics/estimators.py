@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any, Self
 
@@ -28,6 +29,19 @@ from private_topics.threads import limited_threads
 
 TRANSFORM_ROUNDS = 50
 PASSES = ("local", "gpu")
+
+
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Around a fit: where it fails the model is what it was before, unfitted or fitted."""
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(model) if name.endswith("_")]:
+            delattr(model, name)
+        vars(model).update(before)
+        raise
 
 
 class TopicEstimator(TransformerMixin, BaseEstimator):
@@ -241,8 +255,11 @@ class SpectralLDA(TopicEstimator):
             raise InputError(
                 f"The 'engine' parameter of SpectralLDA must be one of {PASSES}. Got {self.engine!r} instead."
             )
-        blocks = self._corpus(X)
-        with limited_threads(self.n_jobs), closing(_passes(self.engine, blocks)) as passes:
+        with (
+            unchanged_on_failure(self),
+            limited_threads(self.n_jobs),
+            closing(_passes(self.engine, self._corpus(X))) as passes,
+        ):
             model: TopicModel = fit_unnoised(
                 passes,
                 int(self.n_components),

@@ -28,7 +28,7 @@ from private_topics.corpus.text_source import Document
 from private_topics.corpus.tokens import Tokeniser
 from private_topics.corpus.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
-from private_topics.estimators import SpectralLDA, TopicEstimator
+from private_topics.estimators import SpectralLDA, TopicEstimator, unchanged_on_failure
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -134,6 +134,7 @@ def _fit_with_list(
     choice = model._check_privacy_parameters()
     words = _usable(vocabulary, tokeniser)
     with (
+        unchanged_on_failure(model),
         _counter(model, watch)(texts, words, tokeniser) as counts,
         closing(model._private_corpus(counts, counts.groups)) as corpus,
     ):
@@ -173,6 +174,7 @@ def _fit_with_vocabulary(
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
     with (
+        unchanged_on_failure(model),
         counted(texts, words, tokeniser) as counts,
         closing(model._private_corpus(counts, counts.groups)) as corpus,
     ):

@@ -16,7 +16,7 @@ from private_topics.configurations.sequential import Spectrum
 from private_topics.engines.opening import ENGINES, open_corpus
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError
-from private_topics.estimators import MODEL_CLASSES, TopicEstimator
+from private_topics.estimators import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
 from private_topics.parameters import check_parameters
 from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
@@ -109,7 +109,7 @@ class PrivateSpectralLDA(TopicEstimator):
         """
         choice = self._check_privacy_parameters()
         refuse_text(X, type(self).__name__)
-        with closing(self._private_corpus(X, groups)) as corpus:
+        with unchanged_on_failure(self), closing(self._private_corpus(X, groups)) as corpus:
             account = FitAccount(self.ledger, self._public_settings(corpus))
             run = self._run(choice, account.reserve)
             self._fit_in(run, choice, corpus, f"the vocabulary of {corpus.n_words:,} words")

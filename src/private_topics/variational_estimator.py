@@ -22,7 +22,7 @@ from private_topics.baselines.vips import (
 )
 from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators import MODEL_CLASSES, TopicEstimator
+from private_topics.estimators import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
 from private_topics.parameters import LARGEST, check_integer, check_parameters, check_positive, in_range
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
@@ -83,20 +83,21 @@ class VariationalLDA(TopicEstimator):
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
         _check_schedule(self)
         _check_word_prior(self)
-        corpus = PrivateCorpus.of(self._corpus(X))
-        schedule = _schedule(self, corpus.n_units, float(self.word_prior))
-        random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
-        with limited_threads(self.n_jobs):
-            self.components_ = online_topics(
-                PlainMinibatches(corpus, prior, schedule.rate, random_state),
-                corpus.n_words,
-                len(prior),
-                schedule,
-                random_state,
-                stage_printer(self.verbose, type(self).__name__),
-            )
-        self.doc_topic_prior_ = prior
+        with unchanged_on_failure(self):
+            corpus = PrivateCorpus.of(self._corpus(X))
+            schedule = _schedule(self, corpus.n_units, float(self.word_prior))
+            random_state = check_random_state(0 if self.random_state is None else self.random_state)
+            prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
+            with limited_threads(self.n_jobs):
+                self.components_ = online_topics(
+                    PlainMinibatches(corpus, prior, schedule.rate, random_state),
+                    corpus.n_words,
+                    len(prior),
+                    schedule,
+                    random_state,
+                    stage_printer(self.verbose, type(self).__name__),
+                )
+            self.doc_topic_prior_ = prior
         return self
 
 
@@ -176,36 +177,39 @@ class PrivateVariationalLDA(TopicEstimator):
         if self.word_prior is not None:
             _check_word_prior(self)
         refuse_text(X, type(self).__name__)
-        corpus = PrivateCorpus.of(self._corpus(X), groups)
-        if corpus.n_units < 2:
-            raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
-        warn_if_delta_large(budget.delta, corpus.n_units)
-        schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
-        account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
-        run = SubsampledRun(
-            budget,
-            steps=schedule.steps,
-            rate=schedule.rate,
-            n_units=corpus.n_units,
-            noise_seed=self.noise_seed,
-            reserve=account.reserve,
-        )
-        prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
-        minibatches = PrivateMinibatches(run, corpus, prior, 0.0 if self.clip is None else float(self.clip))
-        if self.word_prior is None:
-            schedule = replace(schedule, word_prior=private_word_prior(minibatches.noise, schedule))
-        with limited_threads(self.n_jobs):
-            self.components_ = online_topics(
-                minibatches,
-                corpus.n_words,
-                len(prior),
-                schedule,
-                check_random_state(0 if self.random_state is None else self.random_state),
-                stage_printer(self.verbose, type(self).__name__),
+        with unchanged_on_failure(self):
+            corpus = PrivateCorpus.of(self._corpus(X), groups)
+            if corpus.n_units < 2:
+                raise InputError(
+                    "Found n_samples = 1: a private fit needs at least two documents, or users with groups."
+                )
+            warn_if_delta_large(budget.delta, corpus.n_units)
+            schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
+            account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
+            run = SubsampledRun(
+                budget,
+                steps=schedule.steps,
+                rate=schedule.rate,
+                n_units=corpus.n_units,
+                noise_seed=self.noise_seed,
+                reserve=account.reserve,
             )
-        self.doc_topic_prior_ = prior
-        self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
-        account.finish()
+            prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
+            minibatches = PrivateMinibatches(run, corpus, prior, 0.0 if self.clip is None else float(self.clip))
+            if self.word_prior is None:
+                schedule = replace(schedule, word_prior=private_word_prior(minibatches.noise, schedule))
+            with limited_threads(self.n_jobs):
+                self.components_ = online_topics(
+                    minibatches,
+                    corpus.n_words,
+                    len(prior),
+                    schedule,
+                    check_random_state(0 if self.random_state is None else self.random_state),
+                    stage_printer(self.verbose, type(self).__name__),
+                )
+            self.doc_topic_prior_ = prior
+            self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
+            account.finish()
         return self
 
     def _public_settings(self, corpus: PrivateCorpus, schedule: Schedule) -> dict[str, Any]:
