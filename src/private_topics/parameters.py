@@ -7,7 +7,7 @@ from typing import Any
 
 from private_topics.errors import InputError
 
-MOST_TOPICS = 2**16 - 1
+MOST_TOPICS = 2**16 - 1  # the number of a sampled topic has 16 bits: engines/token_sampling.cu
 SMALLEST, LARGEST = 1e-9, 1e9  # of positive parameters: beyond, their powers and ratios leave floating point
 
 
@@ -24,6 +24,11 @@ def check_parameters(estimator: Any) -> None:
         raise InputError(
             f"The 'n_jobs' parameter of {name} must be None or a non-zero int. Got {estimator.n_jobs!r} instead."
         )
+
+
+def check_units(n_units: int) -> None:
+    if n_units < 2:
+        raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
 
 
 def check_integer(value: Any, parameter: str, caller: str, smallest: int) -> None:

@@ -17,7 +17,7 @@ from private_topics.engines.opening import ENGINES, open_corpus
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
-from private_topics.parameters import check_parameters
+from private_topics.parameters import check_parameters, check_units
 from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -119,10 +119,7 @@ class PrivateSpectralLDA(TopicEstimator):
     def _private_corpus(self, X: Any, groups: Any) -> Corpus:
         corpus = open_corpus(self.engine, self._corpus(X), groups)
         try:
-            if corpus.n_units < 2:
-                raise InputError(
-                    "Found n_samples = 1: a private fit needs at least two documents, or users with groups."
-                )
+            check_units(corpus.n_units)
             warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
         except BaseException:
             corpus.close()

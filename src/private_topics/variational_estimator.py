@@ -23,7 +23,14 @@ from private_topics.baselines.vips import (
 from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError, ModelFileError
 from private_topics.estimators import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
-from private_topics.parameters import LARGEST, check_integer, check_parameters, check_positive, in_range
+from private_topics.parameters import (
+    LARGEST,
+    check_integer,
+    check_parameters,
+    check_positive,
+    check_units,
+    in_range,
+)
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
@@ -179,10 +186,7 @@ class PrivateVariationalLDA(TopicEstimator):
         refuse_text(X, type(self).__name__)
         with unchanged_on_failure(self):
             corpus = PrivateCorpus.of(self._corpus(X), groups)
-            if corpus.n_units < 2:
-                raise InputError(
-                    "Found n_samples = 1: a private fit needs at least two documents, or users with groups."
-                )
+            check_units(corpus.n_units)
             warn_if_delta_large(budget.delta, corpus.n_units)
             schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
             account = FitAccount(self.ledger, self._public_settings(corpus, schedule))

@@ -12,7 +12,6 @@ from private_topics.corpus.block_source import CountBlocks
 from private_topics.engines.device import Slab, cupy, launch, module_of
 from private_topics.engines.gpu import GpuCorpus
 from private_topics.engines.gpu_sums import kernel, products_of_pairs, project
-from private_topics.errors import InputError
 from private_topics.moments.features import SHORTEST
 from private_topics.moments.quantised import finest_step
 from private_topics.moments.second_order import mirror_upper
@@ -22,7 +21,6 @@ from private_topics.spectral.refinement import SMOOTHING, step_size
 
 GPU_BATCH = 131_072
 PRODUCTS_AT_ONCE = 1 << 18  # documents whose products of pairs are held at a time
-MOST_TOPICS = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,6 @@ class GpuPasses:
         self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
     ) -> np.ndarray:
         """As `LocalPasses.refined`, in larger batches."""
-        if expected.shape[1] > MOST_TOPICS:
-            raise InputError(f"engine='gpu' refines at most {MOST_TOPICS} topics.")
         xp = cupy()
         running = xp.asarray(expected)
         batch_documents = max(SMALLEST_BATCH, min(GPU_BATCH, size.documents // FEWEST_BATCHES))

@@ -27,8 +27,6 @@ from private_topics.errors import InputError
 
 BLOCK_SUFFIXES = (".npz", ".parquet")
 N_WORDS_KEY = b"n_words"
-UNREADABLE = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, NotImplementedError, MemoryError)
-"""What pyarrow and numpy raise, besides an `ArrowException`, for a file that is not what its name says."""
 
 
 class FolderBlocks(CountBlocks):
@@ -116,7 +114,7 @@ def _npz_width(file: Path) -> int:
         with np.load(file, allow_pickle=False) as arrays:
             _, n_words = arrays["shape"].tolist()
             return int(n_words)
-    except Exception:  # zip, its decompressors, numpy and Python's own tokeniser raise a dozen types
+    except Exception:  # here and below: zip, decompressors, numpy, Python's tokeniser, pyarrow raise a dozen types
         raise _unreadable(file, NPZ_KIND) from None
 
 
@@ -144,15 +142,15 @@ PARQUET_KIND = "a Parquet file with list columns 'indices' and 'counts' and the 
 
 
 def _parquet_width(file: Path) -> int:
-    pyarrow, parquet = _import_pyarrow()
+    _, parquet = _import_pyarrow()
     try:
         return int(parquet.read_schema(file).metadata[N_WORDS_KEY])
-    except (*UNREADABLE, pyarrow.ArrowException):
+    except Exception:
         raise _unreadable(file, PARQUET_KIND) from None
 
 
 def _read_parquet(file: Path) -> Iterator[sp.csr_array]:
-    pyarrow, parquet = _import_pyarrow()
+    _, parquet = _import_pyarrow()
     shown = False
     n_words = _parquet_width(file)
     try:
@@ -169,7 +167,7 @@ def _read_parquet(file: Path) -> Iterator[sp.csr_array]:
                 yield validate_counts(block, caller=str(file))
     except InputError:
         raise
-    except (*UNREADABLE, pyarrow.ArrowException):
+    except Exception:
         raise _unreadable(file, PARQUET_KIND) from None
     if not shown:
         yield validate_counts(sp.csr_array((0, n_words), dtype=np.int32), caller=str(file), allow_empty=True)
