@@ -27,9 +27,10 @@ from scipy.stats import norm
 
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations import certified, paper_proved
-from private_topics.configurations.certified import CENTRE_SHARE, inverted, tensor_noise, topics_of
-from private_topics.experiments.synthetic_error import SETTINGS, WORDS, paper_error
+from private_topics.fits import certified
+from private_topics.fits import proved as paper_proved
+from private_topics.fits.certified import CENTRE_SHARE, inverted, tensor_noise, topics_of
+from private_topics.paper.experiments.synthetic_error import SETTINGS, WORDS, paper_error
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.spectral.certificate import Centre, centre_of, certify
 

@@ -18,8 +18,10 @@ from typing import Any
 
 from corpora import real_counts
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA
-from private_topics.configurations import sequential, word_choice
-from private_topics.spectral import denoising, frame
+from private_topics.fits import sequential
+from private_topics.inference import carried as word_choice
+from private_topics.inference import denoising
+from private_topics.spectral import frame
 
 CASES = (("arxiv", 3_000, 25, 1.0), ("wikipedia", 1_000, 10, 3.0), ("wikipedia", 1_000, 10, 0.3))
 SPLIT = BudgetSplit()

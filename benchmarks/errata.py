@@ -2,7 +2,7 @@
 
     python benchmarks/errata.py [--write docs/errata.md]
 
-`--write` puts the table into the page between its two markers. The tests of tests/errata hold each line.
+`--write` puts the table into the page between its two markers. The tests of tests/research hold each line.
 """
 
 from __future__ import annotations

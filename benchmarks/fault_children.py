@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from private_topics.cli import main
-from private_topics.privacy.durable_ledger import DurableLedger
+from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.mechanisms import PrivateRun
 
 Prepare = Callable[[int], None]

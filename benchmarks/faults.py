@@ -44,8 +44,8 @@ from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.cli import app
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.durable_ledger import DurableLedger
-from private_topics.privacy.ledger import BudgetLedger
+from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.privacy.ledger.in_memory import BudgetLedger
 
 SECRET = "quixotically"
 WORDS = [f"{first}{second}" for first in ("heart", "lung", "skin", "bone") for second in ("one", "two", "six", "ten")]

@@ -14,8 +14,8 @@ import statistics
 import warnings
 
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations.expected_errors import Setting, proved_error, proved_split, sequential_error
 from private_topics.evaluation import topic_error_l2
+from private_topics.planning.expected_errors import Setting, proved_error, proved_split, sequential_error
 
 CORPORA = (  # documents, words, topics, alpha0
     (100_000, 300, 3, 0.1),

@@ -26,15 +26,15 @@ import numpy as np
 import pandas as pd
 
 from private_topics import PrivateSpectralLDA, PrivateVariationalLDA, SpectralLDA, load
-from private_topics.corpus.blocks import as_blocks, write_npz_block, write_parquet_block
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.readers import detect_format, open_texts
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.corpus.unit_labels import read_unit_labels
-from private_topics.corpus.vocabulary import WordList, read_word_list
+from private_topics.corpus.counts.blocks import as_blocks, write_npz_block, write_parquet_block
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.texts.readers import detect_format, open_texts
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, read_word_list
 from private_topics.errors import InputError, ModelFileError, PrivacyWarning
-from private_topics.model_file import read_model, write_model
-from private_topics.pipeline import fit_texts
+from private_topics.estimators.saving import read_model, write_model
+from private_topics.estimators.texts import fit_texts
 from private_topics.reports import write_report
 
 SECRET = "zzyzx"

@@ -35,18 +35,18 @@ from fuzz_references import (
 from fuzz_seeds import SECRET, as_text
 from private_topics import DurableLedger, load
 from private_topics.audit import verify
-from private_topics.corpus.blocks import as_blocks
-from private_topics.corpus.counting import count_texts, distinct_words
-from private_topics.corpus.readers import open_texts
-from private_topics.corpus.scanning import number_words
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.corpus.unit_labels import read_unit_labels
-from private_topics.corpus.vocabulary import read_word_list
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.texts.readers import open_texts
+from private_topics.corpus.words.scanning import number_words
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import read_word_list
 from private_topics.errors import InputError, ModelFileError, PrivacyError
-from private_topics.model_file import model_digest
+from private_topics.estimators.saving import model_digest
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.ledger_file import DIGESTED, digest
-from private_topics.privacy.reservations import Reservation
+from private_topics.privacy.ledger.file import DIGESTED, digest
+from private_topics.privacy.ledger.reservations import Reservation
 from private_topics.reports import write_report
 
 DOCUMENTED = (InputError, ModelFileError, PrivacyError)

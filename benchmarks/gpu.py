@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
-from private_topics.corpus.blocks import MatrixBlocks
-from private_topics.engines.device import cupy
-from private_topics.engines.gpu import GpuCorpus, GpuCounts
+from private_topics.corpus.counts.blocks import MatrixBlocks
+from private_topics.engines.gpu.corpus import GpuCorpus, GpuCounts
+from private_topics.engines.gpu.device import cupy
 from private_topics.engines.local import PrivateCorpus
-from private_topics.moments.unit_sums import (
+from private_topics.sums.unit_sums import (
     ClippedFrameMoments,
     ClippedPairs,
     FrameNormHistograms,

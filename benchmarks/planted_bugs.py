@@ -19,14 +19,12 @@ class Mutant:
 
 
 MECHANISMS, RANDOMNESS = "privacy/mechanisms.py", "privacy/randomness.py"
-SEQUENTIAL, UNIT_SUMS = "configurations/sequential.py", "moments/unit_sums.py"
+SEQUENTIAL, UNIT_SUMS = "fits/sequential.py", "sums/unit_sums.py"
 DRAWN = "tests/privacy/test_mechanisms.py::"
-NEIGHBOURS = "tests/configurations/test_sensitivity.py::test_the_declared_sensitivity_holds_and_is_needed"
-TAINT = (
-    "tests/configurations/test_noise_everywhere.py::test_nothing_but_released_values_is_left_behind[1-60.0-documents]",
-)
-SIZES = "tests/moments/test_unit_sums.py::test_no_size_goes_without_its_clip"
-OWN_FRAME = ("tests/configurations/test_frame_of_releases.py",)
+NEIGHBOURS = "tests/releases/test_sensitivity.py::test_the_declared_sensitivity_holds_and_is_needed"
+TAINT = ("tests/fits/test_noise_everywhere.py::test_nothing_but_released_values_is_left_behind[1-60.0-documents]",)
+SIZES = "tests/sums/test_unit_sums.py::test_no_size_goes_without_its_clip"
+OWN_FRAME = ("tests/fits/test_frame_of_releases.py",)
 
 NOISE = (
     Mutant(
@@ -132,7 +130,7 @@ ORDER = (
                 "            _add_noise(totals, ratio, self._draw(event))\n            self._charge(event, share)\n",
             ),
         ),
-        ("tests/configurations/test_private_vocabulary.py::test_recorded_before_drawn",),
+        ("tests/releases/test_private_vocabulary.py::test_recorded_before_drawn",),
     ),
     Mutant(
         "the unigram released before the budget is reserved",
@@ -167,15 +165,15 @@ ORDER = (
     ),
     Mutant(
         "a reservation that is never committed",
-        "privacy/durable_ledger.py",
+        "privacy/ledger/durable.py",
         (('            connection.execute("COMMIT")\n            return number\n', "            return number\n"),),
-        ("tests/privacy/test_durable_ledger.py::test_rows_say_who_spent_what",),
+        ("tests/privacy/ledger/test_durable_ledger.py::test_rows_say_who_spent_what",),
     ),
     Mutant(
         "a reservation that a power failure loses",
-        "privacy/ledger_file.py",
+        "privacy/ledger/file.py",
         (('"PRAGMA synchronous = EXTRA"', '"PRAGMA synchronous = OFF"'),),
-        ("tests/privacy/test_durable_ledger.py::test_a_commit_waits_for_the_disk",),
+        ("tests/privacy/ledger/test_durable_ledger.py::test_a_commit_waits_for_the_disk",),
     ),
 )
 
@@ -228,7 +226,7 @@ BOUNDS = (
     ),
     Mutant(
         "a tensor without its clip",
-        "moments/quantised.py",
+        "sums/quantised.py",
         (
             (
                 "third_weight = share * third / norms.triples\n",
@@ -239,9 +237,9 @@ BOUNDS = (
     ),
     Mutant(
         "a minibatch without its clip",
-        "baselines/vips.py",
+        "fits/variational.py",
         (("np.maximum(np.where(used, norms, 1.0), self.clip)", "max(1.0, self.clip)"),),
-        ("tests/baselines/test_vips.py::test_one_contribution_has_norm_at_most_one[1.0-3.0]",),
+        ("tests/fits/test_variational.py::test_one_contribution_has_norm_at_most_one[1.0-3.0]",),
     ),
     Mutant(
         "the shares of users ignored",
@@ -257,13 +255,13 @@ BOUNDS = (
     ),
     Mutant(
         "weights rounded to nearest",
-        "moments/quantised.py",
+        "sums/quantised.py",
         (("np.trunc(values / step).astype(np.int64)", "np.rint(values / step).astype(np.int64)"),),
         (f"{NEIGHBOURS}[unigram-documents]",),
     ),
     Mutant(
         "the refinement rounded to nearest, in its kernel",
-        "moments/quantised.py",
+        "sums/quantised.py",
         (
             (
                 "row[a] += np.int64(scaled * e[a] * topic[a])",
@@ -274,26 +272,26 @@ BOUNDS = (
     ),
     Mutant(
         "the words of a unit not capped",
-        "corpus/vocabulary.py",
+        "corpus/words/vocabulary.py",
         (
             (
                 "    words = _different(unit)\n    if len(words) <= most:\n",
                 "    words = _different(unit)\n    if words:\n",
             ),
         ),
-        ("tests/corpus/test_vocabulary.py::test_a_large_unit_keeps_a_part_that_depends_on_the_set_alone",),
+        ("tests/corpus/words/test_vocabulary.py::test_a_large_unit_keeps_a_part_that_depends_on_the_set_alone",),
     ),
     Mutant(
         "each word of a unit at full weight",
-        "corpus/vocabulary.py",
+        "corpus/words/vocabulary.py",
         (("share = weight(len(words)) if words else 0", "share = weight(1)"),),
-        ("tests/configurations/test_private_vocabulary.py::test_replacing_a_unit_moves_the_sum_by_at_most_root_two",),
+        ("tests/releases/test_private_vocabulary.py::test_replacing_a_unit_moves_the_sum_by_at_most_root_two",),
     ),
     Mutant(
         "words named without a threshold",
         MECHANISMS,
         (("kept = np.flatnonzero(totals >= limit)", "kept = np.flatnonzero(totals > 0)"),),
-        ("tests/configurations/test_private_vocabulary.py::test_nothing_below_the_threshold_leaves",),
+        ("tests/releases/test_private_vocabulary.py::test_nothing_below_the_threshold_leaves",),
     ),
 )
 
@@ -333,13 +331,13 @@ EXACT = (
                 "        return RefinedWords.of(exact / exact.sum(), noise / mass, self.n_topics)\n",
             ),
         ),
-        ("tests/configurations/test_cut_vocabulary.py::test_nothing_but_released_values_is_left_behind",),
+        ("tests/fits/test_cut_vocabulary.py::test_nothing_but_released_values_is_left_behind",),
     ),
     Mutant(
         "a cut vocabulary that spends the refinement's budget twice",
         SEQUENTIAL,
         (("(1.0 - TAIL_SHARE) * self.split.refine)", "self.split.refine)"),),
-        ("tests/configurations/test_cut_vocabulary.py::test_the_fit_cuts_and_spends_all_it_has",),
+        ("tests/fits/test_cut_vocabulary.py::test_the_fit_cuts_and_spends_all_it_has",),
     ),
     Mutant(
         "a cached frame without noise, used from the second fit on",
@@ -381,9 +379,9 @@ EXACT = (
     ),
     Mutant(
         "data in an error message",
-        "corpus/counts.py",
+        "corpus/counts/matrix.py",
         (('f"Negative values in data', 'f"Negative values ({data.min()}) in data'),),
-        ("tests/configurations/test_noise_everywhere.py::test_errors_quote_nothing_of_the_corpus",),
+        ("tests/fits/test_noise_everywhere.py::test_errors_quote_nothing_of_the_corpus",),
     ),
     Mutant(
         "an aggregate in an error message",
@@ -393,7 +391,7 @@ EXACT = (
     ),
     Mutant(
         "an exact count in an attribute",
-        "private_estimator.py",
+        "estimators/private.py",
         (
             (
                 "        self.components_ = model.topics\n",

@@ -32,8 +32,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit, prange
 
-from private_topics.corpus.blocks import write_npz_block
-from private_topics.corpus.synthetic import _alias_tables
+from private_topics.corpus.counts.blocks import write_npz_block
+from private_topics.corpus.made_up.synthetic import _alias_tables
 
 DOCUMENTS, WORDS, TOPICS = 8_200_000, 141_043, 20
 BLOCK_DOCUMENTS = 65_536

@@ -46,7 +46,7 @@ CORES = len(os.sched_getaffinity(0))
 def write_blocks(folder: Path, n_documents: int, options: argparse.Namespace) -> int:
     """A synthetic corpus as Parquet blocks; the number of its non-zeros."""
     from private_topics import make_lda_corpus
-    from private_topics.corpus.blocks import write_parquet_block
+    from private_topics.corpus.counts.blocks import write_parquet_block
 
     counts = make_lda_corpus(n_documents, options.words, options.topics, random_state=0)[0]
     folder.mkdir()
@@ -79,7 +79,7 @@ def session(executors: int) -> Any:
 
 def fit(spark: Any, corpus: str, options: argparse.Namespace) -> None:
     from private_topics import PrivateSpectralLDA
-    from private_topics.engines.spark import SparkCounts
+    from private_topics.engines.spark.corpus import SparkCounts
 
     model = PrivateSpectralLDA(
         options.topics, epsilon=10.0, delta=1e-6, refine_steps=REFINE_STEPS, engine="spark", noise_seed=0
@@ -89,7 +89,7 @@ def fit(spark: Any, corpus: str, options: argparse.Namespace) -> None:
 
 def one_run(options: argparse.Namespace) -> dict[str, Any]:
     """One fit: what the model predicts, measured."""
-    from private_topics.engines.spark import SparkCorpus
+    from private_topics.engines.spark.corpus import SparkCorpus
 
     spark = session(options.one)
     spark.sparkContext.parallelize(range(100), 8).map(_warmed).collect()  # imports and compiled code in every worker
@@ -122,7 +122,7 @@ def one_run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _warmed(number: int) -> int:
-    import private_topics.engines.spark_tasks  # noqa: F401
+    import private_topics.engines.spark.tasks  # noqa: F401
 
     return number
 

@@ -22,11 +22,11 @@ import numpy as np
 
 from corpora import real_counts
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.configurations.sequential import Sequential
-from private_topics.configurations.split_choice import split_for
-from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
 from private_topics.evaluation import topic_error_l2
+from private_topics.fits.sequential import Sequential
+from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon
 from private_topics.privacy.mechanisms import PrivateRun

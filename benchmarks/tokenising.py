@@ -25,11 +25,11 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from corpora import data_folder
-from private_topics.corpus.counting import count_texts, distinct_words
-from private_topics.corpus.counts import stack_rows
-from private_topics.corpus.readers import open_texts
-from private_topics.corpus.scanning import number_words
-from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.counts.matrix import stack_rows
+from private_topics.corpus.texts.readers import open_texts
+from private_topics.corpus.words.scanning import number_words
+from private_topics.corpus.words.tokens import Tokeniser
 
 TOKENISER = Tokeniser(min_length=3, languages=())
 PATTERN = r"[^\W\d_]{3,}"

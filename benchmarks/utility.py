@@ -23,14 +23,14 @@ import numpy as np
 
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
-from private_topics.configurations.sequential import Sequential
-from private_topics.configurations.word_choice import averaged_noise
-from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
+from private_topics.fits.sequential import Sequential
+from private_topics.inference.carried import averaged_noise
+from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.spectral.denoising import unigram_posterior
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
     (100_000, 500, 5, 0.1, 1.0, 0.015),

@@ -19,8 +19,8 @@ from typing import Any
 
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
 from private_topics.evaluation import topic_error_l2
-from private_topics.variational_estimator import PrivateVariationalLDA, VariationalLDA
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon
     (100_000, 500, 5, 0.1, 1.0),

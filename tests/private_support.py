@@ -19,13 +19,13 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.configurations.sequential import Sequential
-from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
-from private_topics.moments.norm_histogram import BINS
+from private_topics.fits.sequential import Sequential
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+from private_topics.sums.norm_histogram import BINS
 
 Document = Mapping[int, int]
 Unit = Sequence[Document]  # the documents of one user; one document where documents are the units

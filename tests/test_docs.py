@@ -20,7 +20,7 @@ import typer
 import private_topics
 from private_topics import PrivacyWarning
 from private_topics.cli import app
-from private_topics.corpus.letters import make_letters, write_letters
+from private_topics.corpus.made_up.letters import make_letters, write_letters
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))

@@ -28,16 +28,16 @@ import typer
 from typer.testing import CliRunner
 
 from private_support import Entering, exceeds
-from private_topics import pipeline
 from private_topics.cli import app
-from private_topics.configurations import private_vocabulary
-from private_topics.corpus.letters import make_letters
+from private_topics.corpus.made_up.letters import make_letters
 from private_topics.engines.local import PrivateCorpus
-from private_topics.estimators import load
+from private_topics.estimators import texts as pipeline
+from private_topics.estimators.base import load
 from private_topics.privacy import mechanisms
-from private_topics.privacy.durable_ledger import DurableLedger
-from private_topics.privacy.ledger import FitAccount
+from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released, ReleasedWords
+from private_topics.releases import vocabulary as private_vocabulary
 
 LETTERS, EPSILON, DELTA, TOPICS = 1_500, 60.0, 1e-4, 3
 REFINE_STEPS = 2

@@ -8,8 +8,8 @@ import numpy as np
 
 from counterexamples.corpora import Corpus, Finding, lda_moments, multilinear, single_words, triples_of_words
 from counterexamples.spectral import whitened
-from private_topics.configurations import bounds
-from private_topics.configurations.utility_bounds import Problem, utility_bound
+from private_topics.paper import bounds
+from private_topics.paper.utility_bounds import Problem, utility_bound
 from private_topics.spectral.power_method import EigenPairs, decompose
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
 

@@ -17,7 +17,7 @@ from counterexamples.corpora import (
     raw_moments,
     single_words,
 )
-from private_topics.configurations import bounds
+from private_topics.paper import bounds
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.whitening import whitening_of
 

@@ -13,7 +13,7 @@ from counterexamples.corpora import (
     multilinear,
     single_words,
 )
-from private_topics.configurations import bounds
+from private_topics.paper import bounds
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
 
 TIE = 100_000  # documents per word where three words are equally frequent

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from counterexamples.corpora import Finding
-from private_topics.configurations import bounds, noise_scales
-from private_topics.configurations import utility_bounds as utility
-from private_topics.configurations.utility_bounds import Problem
+from private_topics.paper import bounds, noise_scales
+from private_topics.paper import utility_bounds as utility
+from private_topics.paper.utility_bounds import Problem
 
 # Figure 3a: alpha0 against the third singular value of M2, k = 3.
 PLOTTED_SINGULAR_VALUES = {

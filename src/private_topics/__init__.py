@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 from private_topics._version import __version__
 
 if TYPE_CHECKING:
-    from private_topics.configurations.plan import plan
-    from private_topics.corpus.synthetic import make_lda_corpus
+    from private_topics.corpus.made_up.synthetic import make_lda_corpus
     from private_topics.errors import InputError, LedgerError, ModelFileError, PrivacyError, PrivacyWarning
-    from private_topics.estimators import SpectralLDA, load
+    from private_topics.estimators.base import SpectralLDA, load
+    from private_topics.estimators.private import PrivateSpectralLDA
+    from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
+    from private_topics.planning.plan import plan
     from private_topics.privacy.budget import BudgetSplit
-    from private_topics.privacy.durable_ledger import DurableLedger
-    from private_topics.privacy.ledger import BudgetLedger
-    from private_topics.private_estimator import PrivateSpectralLDA
-    from private_topics.variational_estimator import PrivateVariationalLDA, VariationalLDA
+    from private_topics.privacy.ledger.durable import DurableLedger
+    from private_topics.privacy.ledger.in_memory import BudgetLedger
 
 __all__ = [
     "BudgetLedger",
@@ -36,15 +36,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "configurations.plan": ("plan",),
-    "corpus.synthetic": ("make_lda_corpus",),
+    "planning.plan": ("plan",),
+    "corpus.made_up.synthetic": ("make_lda_corpus",),
     "errors": ("InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
-    "estimators": ("SpectralLDA", "load"),
+    "estimators.base": ("SpectralLDA", "load"),
     "privacy.budget": ("BudgetSplit",),
-    "privacy.durable_ledger": ("DurableLedger",),
-    "privacy.ledger": ("BudgetLedger",),
-    "private_estimator": ("PrivateSpectralLDA",),
-    "variational_estimator": ("PrivateVariationalLDA", "VariationalLDA"),
+    "privacy.ledger.durable": ("DurableLedger",),
+    "privacy.ledger.in_memory": ("BudgetLedger",),
+    "estimators.private": ("PrivateSpectralLDA",),
+    "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
 }
 """Where the public names live. They are imported at first use: `private-topics --help` needs none of them."""
 

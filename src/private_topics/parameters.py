@@ -7,7 +7,7 @@ from typing import Any
 
 from private_topics.errors import InputError
 
-MOST_TOPICS = 2**16 - 1  # the number of a sampled topic has 16 bits: engines/token_sampling.cu
+MOST_TOPICS = 2**16 - 1  # the number of a sampled topic has 16 bits: engines/gpu/token_sampling.cu
 SMALLEST, LARGEST = 1e-9, 1e9  # of positive parameters: beyond, their powers and ratios leave floating point
 
 

@@ -21,11 +21,11 @@ from private_topics.audit.games import play, stakes_each, stakes_together
 from private_topics.audit.neighbours import Base, extreme_units, rows_of
 from private_topics.audit.recording import RecordingRun, audited_settings, record, replay
 from private_topics.audit.sensitivity import Family
-from private_topics.configurations.sequential import Sequential
-from private_topics.moments import unit_sums
+from private_topics.estimators.private import PrivateSpectralLDA as Estimator
+from private_topics.fits.sequential import Sequential
 from private_topics.privacy.mechanisms import Query
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.private_estimator import PrivateSpectralLDA as Estimator
+from private_topics.sums import unit_sums
 
 SETTINGS: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.2, "refine_steps": 2, "n_jobs": 1}
 RELEASES = ["unigram", "second norms", "second moment", "second clip factors", "frame second norms",

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.audit import verify
 from private_topics.cli import app
-from private_topics.corpus.letters import make_letters
+from private_topics.corpus.made_up.letters import make_letters
 from private_topics.privacy.randomness import NoiseStream
 
 SMALL = ["--epsilon", "20", "--delta", "1e-5", "-k", "2", "--alpha0", "0.2", "--refine-steps", "1", "--jobs", "1",

@@ -21,7 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 from private_topics.cli import app
-from private_topics.privacy.durable_ledger import DurableLedger
+from private_topics.privacy.ledger.durable import DurableLedger
 
 SECRET = "quixotically"
 NOBODY = 65534
@@ -227,7 +227,7 @@ def test_a_full_disk_is_found_before_the_budget_is_spent(tmp_path: Path) -> None
 
 
 def test_a_disk_that_fills_up_meanwhile_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from private_topics.estimators import TopicEstimator
+    from private_topics.estimators.base import TopicEstimator
 
     def full(model: Any, path: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 from private_topics.cli import app
-from private_topics.configurations.plan import plan
+from private_topics.planning.plan import plan
 
 NAMES = ("sequential", *(f"{n} {kind}" for kind in ("proved", "published") for n in (1, 2, 3, 4)), "vi")
 

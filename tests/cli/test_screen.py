@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from private_topics.cli.screen import Screen
-from private_topics.pipeline import Watch
+from private_topics.estimators.texts import Watch
 
 
 def watched(*, show_documents: bool, terminal: bool = True, quiet: bool = False) -> tuple[str, type[Watch]]:

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 import private_topics
 from private_topics.cli import app
-from private_topics.corpus.letters import make_letters, topic_names, true_topics, write_letters
-from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.made_up.letters import make_letters, topic_names, true_topics, write_letters
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.evaluation import topic_error_l2
 
 LETTERS, EPSILON = 6_000, 30

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from private_topics.corpus import counting
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.engines.spark_shipments import Broadcasts
-from private_topics.moments import unit_sums
-from private_topics.moments.unit_sums import UnitSum
+from private_topics.corpus.counts import counting
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.engines.spark.shipments import Broadcasts
+from private_topics.sums import unit_sums
+from private_topics.sums.unit_sums import UnitSum
 
 N_DOCUMENTS, N_WORDS = 600, 60
 SECRET = "Maria Petrova of ward seven"
@@ -81,7 +81,7 @@ def every_unit_sum() -> dict[str, UnitSum]:
 
 
 def kinds_of_sums() -> set[str]:
-    """The names of all sums that `moments/unit_sums.py` defines."""
+    """The names of all sums that `sums/unit_sums.py` defines."""
     classes = inspect.getmembers(unit_sums, inspect.isclass)
     defined = {name for name, kind in classes if kind.__module__ == unit_sums.__name__ and hasattr(kind, "add")}
     return defined - {"UnitSum"}

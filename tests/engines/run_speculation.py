@@ -12,9 +12,9 @@ import numpy as np
 from engine_support import N_WORDS, Straggles, counts, every_unit_sum, frame_of
 from standalone_cluster import JAVA_OPTIONS, standalone_cluster
 
-from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
-from private_topics.engines.spark import SparkCorpus, SparkCounts
+from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -13,7 +13,7 @@ import pytest
 from engine_support import N_WORDS, counts, every_unit_sum, fitted, frame_of, kinds_of_sums, shuffled, users
 
 from private_support import captured_releases, numba_threads
-from private_topics.corpus.blocks import MatrixBlocks
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
 from private_topics.engines.opening import ENGINES as KNOWN
 from private_topics.engines.opening import open_corpus
@@ -36,7 +36,7 @@ def frame(partitions):
     """The documents in another order as a DataFrame; the units are a column of it."""
 
     def corpus(request, grouped):
-        from private_topics.engines.spark import SparkCounts
+        from private_topics.engines.spark.corpus import SparkCounts
 
         rows = frame_of(request.getfixturevalue("spark"), partitions)
         return SparkCounts.of_counts(rows, N_WORDS, unit="user" if grouped else None), None
@@ -71,7 +71,7 @@ def opened(request, name, grouped):
     if engine == "spark":
         request.getfixturevalue("spark")
     if engine == "gpu":
-        from private_topics.engines.device import cupy
+        from private_topics.engines.gpu.device import cupy
 
         try:
             cupy()

@@ -16,15 +16,15 @@ from typer.testing import CliRunner
 
 from private_topics import SpectralLDA
 from private_topics.cli import app
-from private_topics.corpus.blocks import write_parquet_block
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.letters import make_letters, write_letters
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.corpus.vocabulary import WordList
-from private_topics.engines import spark as engine
-from private_topics.engines import spark_shipments
-from private_topics.engines.spark import SparkCorpus, SparkCounts
-from private_topics.engines.spark_session import session
+from private_topics.corpus.counts.blocks import write_parquet_block
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.made_up.letters import make_letters, write_letters
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList
+from private_topics.engines.spark import corpus as engine
+from private_topics.engines.spark import shipments as spark_shipments
+from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
+from private_topics.engines.spark.session import session
 from private_topics.errors import EngineError, InputError
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -29,11 +29,11 @@ from engine_support import (
 )
 
 from private_topics import DurableLedger
-from private_topics.corpus.blocks import MatrixBlocks
-from private_topics.engines import spark as engine
-from private_topics.engines import tiles
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import PrivateCorpus
-from private_topics.engines.spark import SparkCorpus, SparkCounts
+from private_topics.engines.spark import corpus as engine
+from private_topics.engines.spark import tiles
+from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
 
 pytestmark = pytest.mark.xdist_group("spark")

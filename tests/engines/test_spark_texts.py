@@ -23,18 +23,19 @@ from engine_support import (
 )
 
 from private_topics import DurableLedger, PrivacyWarning, PrivateSpectralLDA
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.letters import make_letters
-from private_topics.corpus.readers import open_texts
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.corpus.vocabulary import WordList
-from private_topics.engines import spark_shipments, spark_texts
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.made_up.letters import make_letters
+from private_topics.corpus.texts.readers import open_texts
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList
 from private_topics.engines.local import PrivateCorpus
-from private_topics.engines.spark import SparkCorpus
-from private_topics.engines.spark_texts import SparkTexts
+from private_topics.engines.spark import shipments as spark_shipments
+from private_topics.engines.spark import texts as spark_texts
+from private_topics.engines.spark.corpus import SparkCorpus
+from private_topics.engines.spark.texts import SparkTexts
 from private_topics.errors import EngineError, InputError
-from private_topics.moments.unit_sums import NormedCounts
-from private_topics.pipeline import WITH_VOCABULARY, PrivateVocabulary, Watch, fit_texts
+from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, Watch, fit_texts
+from private_topics.sums.unit_sums import NormedCounts
 
 pytestmark = pytest.mark.xdist_group("spark")
 LETTERS = [(letter.text, letter.patient) for letter in make_letters(500, seed=2)]

@@ -13,7 +13,7 @@ from private_topics.errors import PrivacyError
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent, LaplaceEvent
-from private_topics.privacy.ledger import BudgetLedger
+from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.randomness import CERTIFIED_ERROR, LAPLACE_TAIL, NoiseStream, _laplace_cell
 from private_topics.privacy.simple_composition import PureBudget, SimpleRun

@@ -15,8 +15,7 @@ import opendp.prelude as opendp
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from private_topics.configurations.private_vocabulary import release_vocabulary, vocabulary_query
-from private_topics.corpus.vocabulary import union_weights
+from private_topics.corpus.words.vocabulary import union_weights
 from private_topics.errors import PrivacyError
 from private_topics.privacy import mechanisms
 from private_topics.privacy.accountant import gdp_delta
@@ -24,6 +23,7 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.set_union import SENSITIVITY, threshold_steps, units_to_pass, word_weight
+from private_topics.releases.vocabulary import release_vocabulary, vocabulary_query
 
 opendp.enable_features("contrib")
 

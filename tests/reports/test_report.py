@@ -27,10 +27,10 @@ from private_topics import (
     PrivateVariationalLDA,
     SpectralLDA,
 )
-from private_topics.corpus.letters import make_letters
-from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.made_up.letters import make_letters
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
 from private_topics.evaluation import match_topics, topic_error_l1
-from private_topics.pipeline import WITH_VOCABULARY, PrivateVocabulary, fit_texts
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.reports import write_report
 from private_topics.reports.topics import topics_of

@@ -30,8 +30,8 @@ from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit, p
 from private_topics.audit.sensitivity import Family, Farthest, exceeds
 from private_topics.audit.whole_fits import GUESSED_FROM, Attack, attack_final_model, attack_in_one_run
 from private_topics.errors import InputError
+from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.privacy.events import GaussianEvent
-from private_topics.private_estimator import PrivateSpectralLDA
 
 WHOLE_TESTS = 3
 FEWEST_TOGETHER = 3

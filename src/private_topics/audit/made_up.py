@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.audit.recording import fit_quietly
-from private_topics.corpus.synthetic import make_lda_corpus
+from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.errors import InputError
-from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.estimators.private import PrivateSpectralLDA
 
 MEAN_LENGTH = 50
 DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1

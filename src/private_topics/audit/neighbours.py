@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.corpus.blocks import as_blocks
-from private_topics.corpus.counts import stack_rows
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.engines.local import PrivateCorpus
 from private_topics.errors import InputError
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.configurations.choice import Choice
 from private_topics.errors import InputError, PrivacyError, PrivacyWarning
+from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.fits.choice import Choice
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
-from private_topics.private_estimator import PrivateSpectralLDA
 
 Integers = npt.NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from private_topics.audit.games import TARGET, TRAINING, seed_of
 from private_topics.audit.neighbours import Base, rows_of
 from private_topics.audit.recording import fit_quietly, record
 from private_topics.audit.sensitivity import copies_for
-from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.estimators.private import PrivateSpectralLDA
 
 LARGEST_PART = 0.5
 """Of the units, that canaries of the one run may replace."""

@@ -17,12 +17,12 @@ from private_topics.audit.recording import audited_settings
 from private_topics.cli.fit_steps import languages_of, public_list, write_model_report
 from private_topics.cli.screen import Screen, plain
 from private_topics.cli.sources import holds_counts, texts_of
-from private_topics.corpus.blocks import as_blocks
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
-from private_topics.estimators import load
-from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.estimators.base import load
+from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.reports.audit import audit_context, write_audit
 from private_topics.reports.audit_numbers import HEADS, WHOLE_HEADS
 

@@ -18,9 +18,9 @@ from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.errors import LedgerError
 
 if TYPE_CHECKING:
-    from private_topics.configurations.forecast import Outcome
-    from private_topics.configurations.plan import Plan
-    from private_topics.privacy.durable_ledger import DurableLedger, LedgerEntry
+    from private_topics.planning.forecast import Outcome
+    from private_topics.planning.plan import Plan
+    from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.", show_default=False)]
 
@@ -42,7 +42,7 @@ def register(
     quiet: options.Quiet = False,
 ) -> None:
     """Give a corpus its total, once and for all; the file is made where there is none."""
-    from private_topics.privacy.durable_ledger import DurableLedger
+    from private_topics.privacy.ledger.durable import DurableLedger
 
     DurableLedger.register(ledger, corpus, epsilon, delta)
     Screen(quiet).say(f"{corpus!r} may spend epsilon {epsilon:g}, delta {delta:g} in all runs together.")
@@ -55,7 +55,7 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Show what is left of each corpus' budget, what was spent, and by which run."""
-    from private_topics.privacy.durable_ledger import DurableLedger
+    from private_topics.privacy.ledger.durable import DurableLedger
 
     if not ledger.exists():
         raise LedgerError(f"There is no ledger {ledger}. Make it: private-topics budget register.")
@@ -80,7 +80,7 @@ def plan(
     as_json: options.Json = False,
 ) -> None:
     """Tell from public numbers, before any data is touched, what a budget buys and which configuration is best."""
-    from private_topics.configurations.plan import plan as forecast
+    from private_topics.planning.plan import plan as forecast
 
     plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, alpha0=alpha0, mean_length=mean_length)
     if as_json:

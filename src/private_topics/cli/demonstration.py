@@ -33,7 +33,7 @@ def reproduce_paper(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of corpora and noise.")] = 0,
 ) -> None:
     """Measure a figure or table of the published method again, and compare."""
-    from private_topics.experiments import names, reproduce
+    from private_topics.paper.experiments import names, reproduce
 
     if list_names:
         for known, title in names().items():

@@ -10,15 +10,21 @@ import typer
 
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import read_names
-from private_topics.corpus.blocks import as_blocks
-from private_topics.corpus.named_lists import LANGUAGES, PREFIX, named_word_list
-from private_topics.corpus.tokens import Tokeniser
-from private_topics.corpus.unit_labels import read_unit_labels
-from private_topics.corpus.vocabulary import WordList, read_word_list
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.words.named_lists import LANGUAGES, PREFIX, named_word_list
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, read_word_list
 from private_topics.errors import InputError
-from private_topics.estimators import SpectralLDA, TopicEstimator
-from private_topics.pipeline import WITH_VOCABULARY, CorpusVocabulary, PrivateVocabulary, Vocabulary, fit_texts
-from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.estimators.base import SpectralLDA, TopicEstimator
+from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.texts import (
+    WITH_VOCABULARY,
+    CorpusVocabulary,
+    PrivateVocabulary,
+    Vocabulary,
+    fit_texts,
+)
 
 __all__ = ["fit_texts"]
 
@@ -44,7 +50,7 @@ def privacy_settings(
 def started(engine: str, master: str | None) -> str:
     """The engine's name; Spark starts now, so that a cluster out of reach is known before the corpus is read."""
     if engine == "spark":
-        from private_topics.engines.spark_session import session
+        from private_topics.engines.spark.session import session
 
         session(master)
     return engine

@@ -12,10 +12,12 @@ from rich.table import Table
 
 from private_topics.cli.fit_steps import STAGES_BEFORE_REFINEMENT, write_model_report
 from private_topics.cli.screen import Screen
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.counts import stack_rows
-from private_topics.corpus.letters import make_letters, topic_names, true_topics, write_letters
-from private_topics.corpus.readers import open_texts
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.counts.matrix import stack_rows
+from private_topics.corpus.made_up.letters import make_letters, topic_names, true_topics, write_letters
+from private_topics.corpus.texts.readers import open_texts
+from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
 from private_topics.evaluation import (
     document_completion_perplexity,
     match_topics,
@@ -23,9 +25,7 @@ from private_topics.evaluation import (
     topic_error_l2,
     unigram_perplexity,
 )
-from private_topics.pipeline import WITH_VOCABULARY, PrivateVocabulary, fit_texts
-from private_topics.privacy.durable_ledger import DurableLedger
-from private_topics.private_estimator import PrivateSpectralLDA
+from private_topics.privacy.ledger.durable import DurableLedger
 
 UNIT, CORPUS = "patient_id", "patient letters"
 TOTAL_IN_RUNS = 2.0

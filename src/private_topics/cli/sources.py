@@ -9,14 +9,14 @@ from typing import Any
 
 import typer
 
-from private_topics.corpus.block_source import CountBlocks
-from private_topics.corpus.blocks import as_blocks
-from private_topics.corpus.counting import count_texts
-from private_topics.corpus.readers import COUNTS, detect_format, open_texts
-from private_topics.corpus.text_source import TextSource
-from private_topics.corpus.tokens import Tokeniser
+from private_topics.corpus.counts.block_source import CountBlocks
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
+from private_topics.corpus.texts.source import TextSource
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError, LedgerError
-from private_topics.privacy.durable_ledger import DurableLedger
+from private_topics.privacy.ledger.durable import DurableLedger
 
 PROBE_BYTES = 2**20
 """A disk that cannot take so much is full."""

@@ -41,7 +41,7 @@ def private(
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
-    from private_topics.pipeline import PrivateVocabulary, make_vocabulary
+    from private_topics.estimators.texts import PrivateVocabulary, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
     screen = Screen(quiet)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from private_topics.corpus.blocks import CountBlocks
-from private_topics.corpus.counts import document_lengths
+from private_topics.corpus.counts.blocks import CountBlocks
+from private_topics.corpus.counts.matrix import document_lengths
 from private_topics.errors import InputError
-from private_topics.moments.parts import Part
-from private_topics.moments.unit_sums import Totals, UnitSum
+from private_topics.sums.parts import Part
+from private_topics.sums.unit_sums import Totals, UnitSum
 
 
 @dataclass(frozen=True)

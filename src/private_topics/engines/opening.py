@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from private_topics.corpus.block_source import CountBlocks
+from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus
 
 ENGINES = {
     "local": ("private_topics.engines.local", "PrivateCorpus"),
-    "spark": ("private_topics.engines.spark", "SparkCorpus"),
-    "gpu": ("private_topics.engines.gpu", "GpuCorpus"),
+    "spark": ("private_topics.engines.spark.corpus", "SparkCorpus"),
+    "gpu": ("private_topics.engines.gpu.corpus", "GpuCorpus"),
 }
 
 

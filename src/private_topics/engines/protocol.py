@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from private_topics.moments.unit_sums import Totals, UnitSum
+from private_topics.sums.unit_sums import Totals, UnitSum
 
 
 class Corpus(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.corpus.counts import validate_counts
+from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.errors import InputError
 
 ROW_SUM_TOLERANCE = 1e-6

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics.corpus.counts import validate_counts
+from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.errors import InputError
 from private_topics.evaluation._checks import check_counts, check_integer, check_topics
 

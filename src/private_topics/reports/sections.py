@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from private_topics.configurations.graph import CONFIGURATIONS, SEQUENTIAL, SEQUENTIAL_RELEASES, Placement
-from private_topics.configurations.graph_picture import STYLE, render
-from private_topics.configurations.plan import Plan, plan
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
+from private_topics.paper.graph import CONFIGURATIONS, SEQUENTIAL, SEQUENTIAL_RELEASES, Placement
+from private_topics.paper.graph_picture import STYLE, render
+from private_topics.planning.plan import Plan, plan
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
 from private_topics.reports.topics import Word, printable, top_words

@@ -1,1 +1,0 @@
-"""Other methods for the same task, to hold the library's own against."""

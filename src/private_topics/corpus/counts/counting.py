@@ -1,0 +1,225 @@
+"""Texts to counts over a vocabulary, and to the different words of each unit, from which a vocabulary is made.
+
+Threads share the work: the compiled loops of `scanning.py` run without the interpreter's lock, so neither other
+processes nor copies of the text are needed. Which documents stand together in a block is decided by their position
+alone, and the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.corpus.counts.counted_texts import CountedTexts
+from private_topics.corpus.counts.matrix import stack_rows, validate_counts
+from private_topics.corpus.texts.source import Document
+from private_topics.corpus.words.scanning import number_words
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.errors import InputError
+from private_topics.threads import resolve_threads
+
+BLOCK_DOCUMENTS = 16_384
+CHUNK_DOCUMENTS, CHUNK_CHARACTERS = 4_096, 2**21
+MEMORY_BYTES = 2**30
+MOST_REMEMBERED_STEMS = 2**20
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Documents that are counted together."""
+
+    texts: list[str] = field(default_factory=list)
+    units: list[str | None] = field(default_factory=list)
+
+
+class Groups:
+    """Units as numbers, in the order in which they appear."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str | None, int] = {}
+        self.parts: list[np.ndarray] = []
+
+    def add(self, units: list[str | None]) -> None:
+        numbers = self.numbers
+        self.parts.append(np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.int64))
+        if None in numbers and len(numbers) > 1:
+            raise InputError("Either all documents have a unit or none has.")
+
+    def of_documents(self) -> np.ndarray | None:
+        """The number of each document's unit, or `None` where units are documents."""
+        return None if None in self.numbers else np.concatenate(self.parts)
+
+
+def count_texts(
+    texts: Iterable[str | Document],
+    vocabulary: Sequence[str],
+    tokeniser: Tokeniser | None = None,
+    *,
+    n_jobs: int | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+    folder: str | os.PathLike[str] | None = None,
+) -> CountedTexts:
+    """Count the words of a vocabulary in texts: a corpus to `fit`.
+
+    Parameters
+    ----------
+    texts : what `open_texts` gives, or any iterable of strings or of (text, unit) pairs. It is read once.
+    vocabulary : the words, in the order of the columns; `Tokeniser.usable` makes them from a public list.
+    tokeniser : how text becomes words; None for the default.
+    n_jobs : threads; None means all cores. The result does not depend on it.
+    memory_bytes : counts larger than this go to a temporary folder.
+    folder : where to put that folder; None for the system's place for temporary files.
+    """
+    tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    column_of = _column_lookup(_checked(vocabulary, tokeniser), tokeniser)
+    n_words = len(vocabulary)
+
+    def counted(chunk: Chunk) -> tuple[sp.csr_array, list[str | None]]:
+        words = number_words(chunk.texts, tokeniser)
+        columns = [column_of(word) for word in words.different]
+        return _as_counts(*words.counts(columns, n_words), n_words), chunk.units
+
+    groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
+    chunks = _in_order(counted, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
+    try:
+        counts.keep(_whole_blocks(chunks, groups), memory_bytes, None if folder is None else os.fspath(folder))
+    except BaseException:
+        counts.close()
+        raise
+    if not counts.n_documents:
+        raise InputError("count_texts found no documents.")
+    counts.groups = groups.of_documents()
+    return counts
+
+
+def distinct_words(
+    texts: Iterable[str | Document], tokeniser: Tokeniser | None = None, *, n_jobs: int | None = None
+) -> Iterator[tuple[list[str], str | None]]:
+    """The different words of each document, with its unit: what a private selection of a vocabulary starts from.
+
+    They are private like the texts. `corpus/words/vocabulary.py` joins the documents of a unit and limits its words.
+    """
+    made = Tokeniser() if tokeniser is None else tokeniser
+
+    def found(chunk: Chunk) -> list[tuple[list[str], str | None]]:
+        words = number_words(chunk.texts, made)
+        kept: dict[str, int] = {}
+        stems = (made.kept(word.decode()) for word in words.different)
+        columns = [-1 if stem is None else kept.setdefault(stem, len(kept)) for stem in stems]
+        indptr, indices, _ = words.counts(columns, len(kept))
+        names = np.array([*kept, None], dtype=object)[indices].tolist()
+        spans = pairwise(indptr.tolist())
+        return [(names[start:stop], unit) for (start, stop), unit in zip(spans, chunk.units, strict=True)]
+
+    return chain.from_iterable(
+        _in_order(found, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
+    )
+
+
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is not None and (not isinstance(n_jobs, int) or n_jobs == 0):
+        raise InputError(f"The 'n_jobs' parameter must be None or a non-zero int. Got {n_jobs!r} instead.")
+    return resolve_threads(n_jobs)
+
+
+def _checked(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Sequence[str]:
+    """The vocabulary, if each of its words is one that the tokeniser makes, and no two are the same."""
+    if isinstance(vocabulary, str) or not all(isinstance(word, str) for word in vocabulary):
+        raise InputError("The 'vocabulary' parameter of count_texts must be a list of strings.")
+    if not len(vocabulary):
+        raise InputError("The 'vocabulary' parameter of count_texts is empty: give at least one word.")
+    if len(set(vocabulary)) != len(vocabulary):
+        raise InputError("The 'vocabulary' parameter of count_texts holds a word twice.")
+    if any(tokeniser.words(word) != [word] for word in vocabulary):
+        raise InputError(
+            "The 'vocabulary' parameter of count_texts holds words that the tokeniser never makes (of another case, "
+            "of several parts, too short, stop words); Tokeniser.usable(words) brings a list into its form."
+        )
+    return vocabulary
+
+
+def _column_lookup(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Callable[[bytes], int]:
+    """The column that a word counts in, or -1. Without stems no word of the vocabulary needs a second look."""
+    columns = {word.encode(): column for column, word in enumerate(vocabulary)}
+    if tokeniser.stemmer is None:
+        return lambda word: columns.get(word, -1)
+    remembered: dict[bytes, int] = {}
+
+    def column_of(word: bytes) -> int:
+        column = remembered.get(word)
+        if column is None:
+            stem = tokeniser.kept(word.decode())
+            column = -1 if stem is None else columns.get(stem.encode(), -1)
+            if len(remembered) < MOST_REMEMBERED_STEMS:
+                remembered[word] = column
+        return column
+
+    return column_of
+
+
+def in_chunks(texts: Iterable[str | Document], most_documents: int, most_characters: int) -> Iterator[Chunk]:
+    """Documents by the chunk; none crosses the border of a block."""
+    chunk, characters = Chunk(), 0
+    for number, item in enumerate(texts, start=1):
+        text, unit = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+        if not isinstance(text, str) or not (unit is None or isinstance(unit, str)):
+            raise InputError(
+                "Texts must be strings, or pairs of a string and the label (a string or None) of its unit."
+            )
+        chunk.texts.append(text)
+        chunk.units.append(unit)
+        characters += len(text)
+        full = len(chunk.texts) == most_documents or characters >= most_characters
+        if full or number % BLOCK_DOCUMENTS == 0:
+            yield chunk
+            chunk, characters = Chunk(), 0
+    if chunk.texts:
+        yield chunk
+
+
+def _in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """`map` by threads, results in order, a few items ahead of the consumer; an error anywhere ends it."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], groups: Groups) -> Iterator[sp.csr_array]:
+    """Blocks of `BLOCK_DOCUMENTS` documents and a last one; the units of the documents are noted on the way."""
+    waiting: list[sp.csr_array] = []
+    for counts, units in chunks:
+        groups.add(units)
+        waiting.append(counts)
+        if sum(part.shape[0] for part in waiting) == BLOCK_DOCUMENTS:
+            yield stack_rows(waiting)
+            waiting = []
+    if waiting:
+        yield stack_rows(waiting)
+
+
+def _as_counts(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_words: int) -> sp.csr_array:
+    counts = sp.csr_array((len(indptr) - 1, n_words), dtype=np.int32)
+    counts.data, counts.indices, counts.indptr = data, indices, indptr
+    return validate_counts(counts, caller="count_texts")

@@ -1,0 +1,143 @@
+"""Made-up letters of patients to their hospital, with known topics: text to try everything on.
+
+A letter has an opening, a few sentences and a close with an invented name. Every sentence belongs to one topic: a
+template common to all topics, its gaps filled with that topic's own words. The topics of a letter are drawn as in
+latent Dirichlet allocation, so the truth is the expected word counts of a sentence of each topic, computed exactly.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from private_topics.corpus.made_up.letter_words import CLOSES, OPENINGS, SYLLABLES, TEMPLATES, TOPICS
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.errors import InputError
+
+ALPHA0 = 0.6
+FEWEST_SENTENCES, MOST_SENTENCES = 5, 10
+LETTERS_PER_PATIENT = 2.0
+GAP = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Letter:
+    text: str
+    patient: str
+
+
+def topic_names() -> list[str]:
+    """The topics, in the order of the rows of `true_topics`."""
+    return list(TOPICS)
+
+
+def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
+    """`count` letters of about half as many patients, in mixed order."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"The 'count' parameter of make_letters must be an int of at least 1. Got {count!r}.")
+    draw = np.random.default_rng(seed)
+    lengths = draw.integers(FEWEST_SENTENCES, MOST_SENTENCES + 1, count)
+    proportions = draw.dirichlet(ALPHA0 * _shares(), count)
+    sentence_topics = _topics_of_sentences(proportions, lengths, draw)
+    sentences = _sentences(sentence_topics, draw)
+    patients = draw.integers(0, max(1, round(count / LETTERS_PER_PATIENT)), count)
+    openings, closes = draw.integers(0, len(OPENINGS), count), draw.integers(0, len(CLOSES), count)
+    stops = np.cumsum(lengths)
+    for number in range(count):
+        body = " ".join(sentences[stops[number] - lengths[number] : stops[number]])
+        patient = int(patients[number])
+        text = f"{OPENINGS[openings[number]]} {body} {CLOSES[closes[number]]} {_surname(patient)}"
+        yield Letter(text, f"P{patient:06d}")
+
+
+def write_letters(path: str | os.PathLike[str], count: int, *, seed: int = 0) -> None:
+    """Letters as gzipped JSON lines with the fields `patient_id` and `text`."""
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=3) as file:
+        for letter in make_letters(count, seed=seed):
+            file.write(json.dumps({"patient_id": letter.patient, "text": letter.text}) + "\n")
+
+
+def true_topics(vocabulary: Sequence[str], tokeniser: Tokeniser | None = None) -> np.ndarray:
+    """The topics (k × d) over the given words: expected counts per sentence, with its part of opening and close."""
+    made = Tokeniser() if tokeniser is None else tokeniser
+    frame = _expected(OPENINGS, np.full(len(OPENINGS), 1.0 / len(OPENINGS)), made)
+    frame.update(_expected(CLOSES, np.full(len(CLOSES), 1.0 / len(CLOSES)), made))
+    sentences_per_letter = (FEWEST_SENTENCES + MOST_SENTENCES) / 2.0
+    column = {word: j for j, word in enumerate(vocabulary)}
+    truth = np.zeros((len(TOPICS), len(vocabulary)))
+    for i, gaps in enumerate(TOPICS.values()):
+        expected = _expected_sentence(gaps, made)
+        for counts, weight in ((expected, 1.0), (frame, 1.0 / sentences_per_letter)):
+            for word, count in counts.items():
+                if word in column:
+                    truth[i, column[word]] += weight * count
+    if not (truth.sum(axis=1) > 0).all():
+        raise InputError("The vocabulary holds no word of some topic of the letters.")
+    normalised: np.ndarray = truth / truth.sum(axis=1, keepdims=True)
+    return normalised
+
+
+def _expected_sentence(gaps: dict[str, tuple[str, ...]], tokeniser: Tokeniser) -> Counter[str]:
+    fillings = {gap: _expected(entries, _falling(len(entries)), tokeniser) for gap, entries in gaps.items()}
+    total = _expected([GAP.sub(" ", template) for template in TEMPLATES], np.ones(len(TEMPLATES)), tokeniser)
+    for template in TEMPLATES:
+        for gap in GAP.findall(template):
+            total.update(fillings[gap])
+    return Counter({word: count / len(TEMPLATES) for word, count in total.items()})
+
+
+def _expected(texts: Sequence[str], weights: np.ndarray, tokeniser: Tokeniser) -> Counter[str]:
+    """Expected counts of the words of a text drawn with these weights."""
+    expected: Any = Counter()
+    for text, weight in zip(texts, weights.tolist(), strict=True):
+        for word in tokeniser.words(text):
+            expected[word] += weight
+    counts: Counter[str] = expected
+    return counts
+
+
+def _falling(count: int, start: float = 3.0) -> np.ndarray:
+    """Earlier entries of a list are more frequent, the more so the smaller `start`."""
+    weights: np.ndarray = 1.0 / (start + np.arange(count))
+    return weights / weights.sum()
+
+
+def _shares() -> np.ndarray:
+    return _falling(len(TOPICS), start=10.0)
+
+
+def _topics_of_sentences(proportions: np.ndarray, lengths: np.ndarray, draw: Any) -> np.ndarray:
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    edges = np.cumsum(proportions, axis=1)[owner]
+    drawn: np.ndarray = (draw.random(len(owner))[:, None] > edges[:, :-1]).sum(axis=1)
+    return drawn
+
+
+def _sentences(topics: np.ndarray, draw: Any) -> list[str]:
+    """A sentence for each entry of `topics`."""
+    made: list[str] = [""] * len(topics)
+    for i, gaps in enumerate(TOPICS.values()):
+        places = np.flatnonzero(topics == i)
+        templates = draw.integers(0, len(TEMPLATES), len(places))
+        fills = {
+            gap: draw.choice(len(entries), len(places), p=_falling(len(entries))) for gap, entries in gaps.items()
+        }
+        for number, place in enumerate(places):
+            words = {gap: entries[fills[gap][number]] for gap, entries in gaps.items()}
+            made[place] = TEMPLATES[templates[number]].format(**words)
+    return made
+
+
+def _surname(patient: int) -> str:
+    """An invented name; few patients share one, so that no private vocabulary names it."""
+    first, rest = patient % len(SYLLABLES), patient // len(SYLLABLES)
+    second, third = rest % len(SYLLABLES), rest // len(SYLLABLES) % len(SYLLABLES)
+    return (SYLLABLES[third] + SYLLABLES[first] + SYLLABLES[second]).capitalize()

@@ -1,0 +1,1 @@
+"""Files and folders of text: records in, documents out."""

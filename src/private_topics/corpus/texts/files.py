@@ -1,0 +1,103 @@
+"""Documents in files of lines (JSON or plain text) and in folders of text files."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from private_topics.corpus.texts.source import (
+    TOO_LONG,
+    Broken,
+    Document,
+    LineSource,
+    Reading,
+    TextSource,
+    open_binary,
+)
+from private_topics.errors import InputError
+
+TEXT_SUFFIXES = (".txt", ".txt.gz")
+
+
+class JSONLines(LineSource):
+    """One JSON object per line; the text is one of its strings. A blank line is an empty document."""
+
+    def _records(self) -> Iterator[Document | Broken]:
+        for line in self._lines():
+            yield self._record(line) if isinstance(line, bytes) else Broken(TOO_LONG)
+
+    def _record(self, line: bytes) -> Document | Broken:
+        decoded, problem = self._decoded(line)
+        if not decoded.strip() and problem is None:
+            return self._document("", None, None)
+        record = _parsed(decoded)
+        if not isinstance(record, dict):
+            return Broken(problem or "it is not a JSON object")
+        return self._document(record.get(self.reading.field), record.get(self.reading.unit), problem)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+class TextLines(LineSource):
+    """A document per line of a plain text file, empty lines included; texts with line ends belong into JSON lines."""
+
+    has_fields = False
+
+    def _records(self) -> Iterator[Document | Broken]:
+        for line in self._lines():
+            if isinstance(line, bytes):
+                text, problem = self._decoded(line)
+                yield self._document(text, None, problem)
+            else:
+                yield Broken(TOO_LONG)
+
+
+class TextFolder(TextSource):
+    """A document per `.txt` or `.txt.gz` file in a folder and its subfolders, in the order of their paths."""
+
+    has_fields = False
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        super().__init__(path, reading)
+        self.files = text_files(path)
+        if not self.files:
+            raise self._problem("there are no *.txt files in this folder")
+
+    def _records(self) -> Iterator[Document | Broken]:
+        for file in self.files:
+            yield self._document(*self._read(file))
+
+    def _read(self, file: Path) -> tuple[str, None, str | None]:
+        """The text of a file, which is a record: a message that named it would identify one."""
+        try:
+            with open_binary(file) as opened:
+                text, problem = self._decoded(opened.read(self.reading.max_record_bytes + 1))
+        except InputError:
+            return "", None, "it cannot be opened"
+        except (OSError, EOFError, zlib.error):
+            return "", None, "it is truncated or damaged"
+        return text, None, problem
+
+
+def text_files(folder: Path) -> list[Path]:
+    """The visible text files below a folder, sorted; a folder that cannot be listed is an error."""
+
+    def refuse(error: OSError) -> None:
+        inside = "" if Path(error.filename) == folder else "A folder inside "
+        raise InputError(f"{inside}{str(folder)!r} cannot be opened: {error.strerror}.")
+
+    found = []
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        visible = (name for name in names if name.endswith(TEXT_SUFFIXES) and not name.startswith("."))
+        found += [Path(parent, name) for name in visible]
+    return sorted(found)

@@ -1,0 +1,137 @@
+"""Documents in the rows of a Parquet file: one column holds the text, one may name the unit.
+
+A short file can hold many copies of one long text, stored once. Batches are therefore as high as the longest such
+text allows: a batch of copies takes no more memory than `BATCH_BYTES` or one text, whichever is larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from private_topics.corpus.texts.source import (
+    LARGEST_RATIO,
+    SPARE_BYTES,
+    Broken,
+    Document,
+    Reading,
+    TextSource,
+    open_binary,
+)
+from private_topics.errors import InputError
+
+BATCH_ROWS, BATCH_BYTES = 1_024, 2**26
+
+
+class ParquetTexts(TextSource):
+    """The rows of a Parquet file, a batch at a time."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        super().__init__(path, replace(reading, encoding="utf-8"))
+        self._wanted = [name for name in (reading.field, reading.unit) if name is not None]
+        with self._open() as file:
+            self._check_columns(file.schema_arrow)
+            self._check_sizes(file.metadata)
+        try:
+            self._batch_rows = _guarded(path, self._rows_that_fit)
+        except InputError:
+            self._batch_rows = 1  # some encodings cannot be read as dictionaries; of damage the first pass will speak
+
+    def _records(self) -> Iterator[Document | Broken]:
+        with self._open() as file:
+            for batch in _guarded_items(self.path, file.iter_batches(self._batch_rows, columns=self._wanted)):
+                columns = [_values(batch.column(name), self.reading.max_record_bytes + 1) for name in self._wanted]
+                for row in _guarded_items(self.path, zip(*columns, strict=True)):
+                    yield self._record(*row)
+
+    def _record(self, value: Any, unit: Any = None) -> Document | Broken:
+        text, problem = (None, None) if value is None else self._decoded(value)
+        if isinstance(unit, bytes):
+            unit, unit_problem = self._decoded(unit)
+            unit = unit if unit_problem is None else None
+        return self._document(text, unit, problem)
+
+    def _open(self, **options: Any) -> Any:
+        open_binary(self.path).close()  # its errors name the file and the reason
+        return _guarded(self.path, _parquet().ParquetFile, self.path, **options)
+
+    def _check_columns(self, schema: Any) -> None:
+        from pyarrow import types
+
+        for name in self._wanted:
+            if schema.names.count(name) != 1:
+                raise self._problem(f"it needs the column {name!r} (once)")
+            kind = schema.field(name).type
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            is_text = types.is_string(kind) or types.is_large_string(kind)
+            if not is_text and not (name == self.reading.unit and types.is_integer(kind)):
+                wanted = "text or whole numbers" if name == self.reading.unit else "text"
+                raise self._problem(f"the column {name!r} must hold {wanted}")
+
+    def _check_sizes(self, metadata: Any) -> None:
+        """Refuse a file that announces far more bytes than it has, before any of them is unpacked."""
+        # Only sizes of whole groups: on a damaged file, asking for one column's metadata ends the process in pyarrow.
+        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        announced = sum(group.total_byte_size for group in groups)
+        if announced > LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES:
+            raise self._problem(f"it decompresses to more than {LARGEST_RATIO} times its size")
+
+    def _rows_that_fit(self) -> int:
+        """Rows of a batch: the first value of a group, read as a dictionary, brings all texts stored once."""
+        from pyarrow import compute
+
+        longest = 1
+        with self._open(read_dictionary=self._wanted) as file:
+            for number in range(file.metadata.num_row_groups):
+                batch = next(file.iter_batches(1, row_groups=[number], columns=self._wanted), None)
+                for column in () if batch is None else batch.columns:
+                    if hasattr(column, "dictionary"):
+                        longest = max(longest, compute.max(compute.binary_length(column.dictionary)).as_py() or 0)
+        return max(1, min(BATCH_ROWS, BATCH_BYTES // longest))
+
+
+def parquet_metadata(path: Path) -> dict[bytes, bytes]:
+    """Keys and values that the writer of a Parquet file noted beside its schema."""
+    open_binary(path).close()
+    schema = _guarded(path, _parquet().read_schema, path)
+    return dict(schema.metadata or {})
+
+
+def _values(column: Any, limit: int) -> Iterator[Any]:
+    """Whole numbers, or the first `limit` bytes of strings, of an Arrow column; `None` where a value is missing."""
+    from pyarrow import types
+
+    if types.is_integer(column.type):
+        yield from column.to_pylist()
+        return
+    for value in column:
+        text = value.value if types.is_dictionary(column.type) else value
+        yield text.as_buffer()[:limit].to_pybytes() if value.is_valid and text.is_valid else None
+
+
+def _guarded_items(path: Path, iterator: Iterator[Any]) -> Iterator[Any]:
+    while (item := _guarded(path, next, iterator, None)) is not None:
+        yield item
+
+
+def _guarded(path: Path, function: Any, *arguments: Any, **options: Any) -> Any:
+    """A call into pyarrow: whatever it raises for a damaged file ends as one error that quotes nothing."""
+    import pyarrow
+
+    try:
+        return function(*arguments, **options)
+    except (OSError, EOFError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError):
+        pass
+    except pyarrow.ArrowException:
+        pass
+    raise InputError(f"{str(path)!r} cannot be used: it is damaged, or not a Parquet file.")
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError("Parquet files need pyarrow: pip install 'private-topics[parquet]'.") from None
+    return pyarrow.parquet

@@ -1,0 +1,1 @@
+"""From text to words: tokens, stop words, word lists."""

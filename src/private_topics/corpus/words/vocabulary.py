@@ -1,0 +1,148 @@
+"""Where a vocabulary may come from: a public word list, or words counted per privacy unit for a private selection.
+
+A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. No
+list is shipped with the package or downloaded.
+
+For a private selection (`releases/vocabulary.py`) every unit names at most `most` different words.
+Which of too many words a unit keeps is decided by a hash that is keyed by the unit itself (its own words, or its
+label): a function of the unit alone, so no unit moves another's choice; the same in every order and in every run; and
+different from unit to unit, so that no word is dropped everywhere. Choosing by what other units say would cost
+privacy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from private_topics.errors import InputError
+
+LONGEST_WORD = 1_000
+MOST_LISTED_WORDS = 2**23
+LARGEST_LIST_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class WordList:
+    """A public vocabulary: different words, in the order of the columns."""
+
+    name: str
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.words, str):
+            raise InputError("The 'words' of a WordList must be a sequence of words, not one string.")
+        object.__setattr__(self, "words", tuple(self.words))
+        if not 0 < len(self.words) <= MOST_LISTED_WORDS:
+            raise InputError(f"A word list must hold between 1 and {MOST_LISTED_WORDS} words.")
+        for number, word in enumerate(self.words, start=1):
+            if not is_word(word):
+                raise InputError(
+                    f"Entry {number} of the word list {self.name!r} is not a word: one per line, without spaces and "
+                    f"control characters, of at most {LONGEST_WORD} characters."
+                )
+        if len(set(self.words)) != len(self.words):
+            raise InputError(f"The word list {self.name!r} holds a word twice.")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the words in UTF-8, each followed by a line feed: what `sha256sum` says of such a file."""
+        return hashlib.sha256("".join(f"{word}\n" for word in self.words).encode()).hexdigest()
+
+    @property
+    def description(self) -> str:
+        return f"the public word list {self.name!r} ({len(self):,} words, SHA-256 {self.digest})"
+
+
+def read_word_list(path: str | os.PathLike[str], *, name: str | None = None) -> WordList:
+    """A public word list from a file of UTF-8 text, one word per line; its name is the file's if none is given."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_LIST_BYTES:
+            raise InputError(f"The word list {file} is larger than {LARGEST_LIST_BYTES} bytes.")
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"Cannot read the word list {file}: {error.strerror or type(error).__name__}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The word list {file} is not UTF-8 text.") from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    return WordList(file.name if name is None else name, tuple(lines[:-1] if lines[-1] == "" else lines))
+
+
+def is_word(token: Any) -> bool:
+    """Whether a token can stand in a word list: printable, without spaces, not too long."""
+    return isinstance(token, str) and 0 < len(token) <= LONGEST_WORD and token.isprintable() and " " not in token
+
+
+def kept_words(unit: Iterable[str], most: int) -> Collection[str]:
+    """The different words of a unit, or `most` of them. What is no word is left out."""
+    words = _different(unit)
+    if len(words) <= most:
+        return words
+    key = hashlib.blake2b("\n".join(sorted(words)).encode()).digest()
+    return _first(words, most, key)
+
+
+def user_units(documents: Iterable[Iterable[str]], groups: Iterable[Any], most: int) -> Iterator[Collection[str]]:
+    """The units when users are units: for each label the words of all its documents, at most `most` of them.
+
+    Documents of one user need not stand together. Memory grows with the number of users times `most`.
+    """
+    users: dict[str | int, set[str]] = {}
+    labels = iter(groups)
+    for document in documents:
+        label = next(labels, None)
+        if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
+            raise InputError(
+                "The 'groups' parameter must hold one string or integer for each document, none missing."
+            )
+        words = users.setdefault(label if isinstance(label, str) else int(label), set())
+        words |= _different(document)
+        if len(words) > 2 * most:
+            words.intersection_update(_first(words, most, _key(label)))
+    if next(labels, None) is not None:
+        raise InputError("The 'groups' parameter must hold one string or integer for each document, none missing.")
+    for label, words in users.items():
+        yield words if len(words) <= most else _first(words, most, _key(label))
+
+
+def union_weights(units: Iterable[Iterable[str]], most: int, weight: Callable[[int], int]) -> dict[str, int]:
+    """The sum of what all units give to each word: a unit with t kept words gives `weight(t)` to each of them."""
+    totals: dict[str, int] = {}
+    for unit in units:
+        words = kept_words(unit, most)
+        share = weight(len(words)) if words else 0
+        for word in words:
+            totals[word] = totals.get(word, 0) + share
+    return totals
+
+
+def _different(unit: Iterable[str]) -> set[str]:
+    if isinstance(unit, str | bytes):
+        raise InputError("A unit must be an iterable of words; one text was given. Tokenise it first.")
+    words = set(unit)
+    if not all(isinstance(word, str) for word in words):
+        raise InputError("The words of a unit must be strings.")
+    return {word for word in words if is_word(word)}
+
+
+def _first(words: Collection[str], most: int, key: bytes) -> list[str]:
+    """The `most` words whose hashes under `key` come first."""
+
+    def rank(word: str) -> tuple[bytes, str]:
+        return hashlib.blake2b(word.encode(), digest_size=16, key=key).digest(), word
+
+    return sorted(words, key=rank)[:most]
+
+
+def _key(label: Any) -> bytes:
+    return hashlib.blake2b(f"{label}".encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,1 @@
+"""The sums on a GPU."""

@@ -1,0 +1,97 @@
+"""The corpus on a GPU. The sums are the integers that `local` computes; noise is drawn on the host, as ever.
+
+Counts stay on the device where they fit; otherwise every pass streams them from the host, slab by slab, and the next
+slab is read while the device works. `GpuCounts` keeps a corpus on the device between fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from private_topics.corpus.counts.block_source import CountBlocks
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.engines.gpu.device import Slab, cupy, device_ranks, resident, stream
+from private_topics.engines.gpu.sums import adder_of
+from private_topics.engines.local import PrivateCorpus
+from private_topics.errors import InputError
+from private_topics.sums.unit_sums import Totals, UnitSum
+
+
+class GpuCounts(CountBlocks):
+    """A corpus kept on the device, for several fits. Shares are one: with groups, pass the corpus itself to `fit`."""
+
+    def __init__(self, X: Any) -> None:
+        blocks = as_blocks(X, caller="GpuCounts")
+        corpus = PrivateCorpus.of(blocks)
+        if corpus.grouped:
+            raise InputError("GpuCounts holds documents that are units. With groups, pass the corpus to fit.")
+        kept = resident(corpus)
+        if kept is None:
+            raise InputError("The corpus does not fit on the GPU. Pass it to fit itself, which streams it.")
+        self.slabs: list[Slab] = kept
+        self.n_words, self.n_documents = blocks.n_words, corpus.n_units
+        if hasattr(blocks, "columns"):
+            self.columns = blocks.columns
+
+    def _blocks(self) -> Iterator[sp.csr_array]:
+        for slab in self.slabs:
+            arrays = slab.counts.get(), slab.words.get(), slab.start.get()
+            yield sp.csr_array(arrays, shape=(slab.n, self.n_words))
+
+
+class GpuCorpus:
+    """Behind the engine protocol (`engines/protocol.py`)."""
+
+    def __init__(self, corpus: PrivateCorpus, kept: list[Slab] | None) -> None:
+        self.corpus = corpus
+        self.kept = kept
+        self._restricted: tuple[bytes, list[Slab]] | None = None
+
+    @classmethod
+    def of(cls, blocks: CountBlocks, groups: Any = None) -> Self:
+        cupy()
+        corpus = PrivateCorpus.of(blocks, groups)
+        if isinstance(blocks, GpuCounts):
+            if corpus.grouped:
+                raise InputError("GpuCounts holds documents that are units. With groups, pass the corpus to fit.")
+            return cls(corpus, blocks.slabs)
+        return cls(corpus, resident(corpus))
+
+    @property
+    def n_units(self) -> int:
+        return self.corpus.n_units
+
+    @property
+    def n_words(self) -> int:
+        return self.corpus.n_words
+
+    @property
+    def grouped(self) -> bool:
+        return self.corpus.grouped
+
+    def total(self, unit_sum: UnitSum) -> Totals:
+        xp, add = cupy(), adder_of(unit_sum)
+        totals = tuple(xp.asarray(array) for array in unit_sum.zeros())
+        for slab in self.slabs(getattr(unit_sum, "words", None)):
+            add(unit_sum, slab, totals)
+        return tuple(array.get() for array in totals)
+
+    def close(self) -> None:
+        """Give the memory back, but for a `GpuCounts` that goes on holding its slabs."""
+        self.kept = self._restricted = None
+        cupy().get_default_memory_pool().free_all_blocks()
+
+    def slabs(self, words: np.ndarray | None = None) -> Iterable[Slab]:
+        """All documents, on some words only where they are given; the last such restriction is kept."""
+        if words is None:
+            return stream(self.corpus) if self.kept is None else self.kept
+        rank = device_ranks(words, self.n_words)
+        if self.kept is None:
+            return (slab.on(rank) for slab in stream(self.corpus))
+        if self._restricted is None or self._restricted[0] != words.tobytes():
+            self._restricted = words.tobytes(), [slab.on(rank) for slab in self.kept]
+        return self._restricted[1]

@@ -1,0 +1,1 @@
+"""Parameters in, fitted attributes out: the scikit-learn face of the library."""

@@ -1,0 +1,334 @@
+"""Parameters in, fitted attributes out: the scikit-learn face of the library."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from private_topics._version import __version__
+from private_topics.corpus.counts.blocks import CountBlocks, as_blocks
+from private_topics.corpus.counts.matrix import validate_counts
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.errors import InputError, ModelFileError
+from private_topics.estimators.saving import read_model, write_model
+from private_topics.evaluation.perplexity import document_completion_perplexity
+from private_topics.fits.plain import LocalPasses, Passes, TopicModel, fit_unnoised
+from private_topics.inference.fold_in import fold_in
+from private_topics.parameters import check_parameters
+from private_topics.progress import stage_printer
+from private_topics.threads import limited_threads
+
+TRANSFORM_ROUNDS = 50
+PASSES = ("local", "gpu")
+
+
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Around a fit: where it fails the model is what it was before, unfitted or fitted."""
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(model) if name.endswith("_")]:
+            delattr(model, name)
+        vars(model).update(before)
+        raise
+
+
+class TopicEstimator(TransformerMixin, BaseEstimator):
+    """What every fitted topic model can do, whoever fitted it."""
+
+    components_: np.ndarray
+    doc_topic_prior_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    tokeniser_: Tokeniser
+    n_jobs: int | None
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Topic proportions of each document (n × k, rows sum to one), given the fitted topics."""
+        check_is_fitted(self)
+        counts = self._check_counts(X, "transform")
+        word_topics = np.ascontiguousarray(self.components_.T)
+        with limited_threads(self.n_jobs):
+            gamma, _ = fold_in(
+                counts.indptr,
+                counts.indices,
+                counts.data,
+                word_topics,
+                self.doc_topic_prior_,
+                TRANSFORM_ROUNDS,
+            )
+        proportions: np.ndarray = gamma / gamma.sum(axis=1, keepdims=True)
+        return proportions
+
+    def perplexity(self, X: Any) -> float:
+        """Document-completion perplexity: topics of one half of each document, scored on its other half."""
+        check_is_fitted(self)
+        counts = self._check_counts(X, "perplexity")
+        with limited_threads(self.n_jobs):
+            return document_completion_perplexity(self.components_, counts)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood per held-out word, `-log(perplexity)`: larger is better, for model selection."""
+        return -float(np.log(self.perplexity(X)))
+
+    def top_words(self, feature_names: Any = None, n: int = 10) -> list[list[str]]:
+        """The `n` most probable words of each topic, most probable first."""
+        check_is_fitted(self)
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        if feature_names is None:
+            feature_names = [f"word{j}" for j in range(self.n_features_in_)]
+        names = np.asarray(feature_names, dtype=object)
+        if names.shape != (self.n_features_in_,):
+            raise InputError(
+                f"top_words needs one name for each of the {self.n_features_in_} words. Got {names.size} names."
+            )
+        if not isinstance(n, numbers.Integral) or n < 1:
+            raise InputError(
+                f"The 'n' parameter of top_words must be an int in the range [1, inf). Got {n!r} instead."
+            )
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
+        return [[str(names[j]) for j in row] for row in order]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """`topic0 … topic(k-1)`: the columns of `transform`."""
+        check_is_fitted(self)
+        return np.asarray([f"topic{i}" for i in range(len(self.components_))], dtype=object)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file (no pickle)."""
+        check_is_fitted(self)
+        header = {
+            "class": type(self).__name__,
+            "library": __version__,
+            "parameters": self._plain_parameters(),
+        }
+        header.update(self._extra_header())
+        arrays = {name: np.asarray(getattr(self, name)) for name in self._saved_arrays()}
+        if hasattr(self, "feature_names_in_"):
+            header["feature_names"] = [str(name) for name in self.feature_names_in_]
+        if hasattr(self, "tokeniser_"):
+            header["tokeniser"] = self.tokeniser_.to_dict()
+        write_model(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by `save`."""
+        header, arrays = read_model(path)
+        if header.get("class") != cls.__name__:
+            raise ModelFileError(f"{path} holds another kind of model than {cls.__name__}; use private_topics.load.")
+        return cls._from_parts(header, arrays, path)
+
+    @classmethod
+    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> Self:
+        parameters = header.get("parameters")
+        if not isinstance(parameters, dict) or not set(parameters) <= set(cls._get_param_names()):
+            raise ModelFileError(f"{path} holds parameters that {cls.__name__} does not have.")
+        if set(arrays) != set(cls._saved_arrays()):
+            raise ModelFileError(f"{path} does not hold the arrays of a {cls.__name__}.")
+        model = cls(**parameters)
+        _check_loaded(model, path)
+        _check_arrays(arrays, path)
+        for name, array in arrays.items():
+            setattr(model, name, array)
+        model.n_features_in_ = arrays["components_"].shape[1]
+        if "feature_names" in header:
+            model.feature_names_in_ = _checked_names(header["feature_names"], model.n_features_in_, path)
+        if "tokeniser" in header:
+            model.tokeniser_ = _checked_tokeniser(header["tokeniser"], path)
+        model._restore(header)
+        return model
+
+    @classmethod
+    def _saved_arrays(cls) -> tuple[str, ...]:
+        return ("components_", "doc_topic_prior_")
+
+    def _extra_header(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        pass
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Constructor parameters as JSON; a random generator has no place in a file and becomes None."""
+        parameters = self.get_params(deep=False)
+        plain = (str, int, float, bool, type(None))
+        return {
+            key: (value.item() if isinstance(value, np.generic) else value)
+            if isinstance(value, (*plain, np.generic))
+            else None
+            for key, value in parameters.items()
+        }
+
+    def _corpus(self, X: Any) -> CountBlocks:
+        """Validate `X` for `fit` and remember its width and column names."""
+        self._remember_names(X)
+        blocks = as_blocks(X, caller=type(self).__name__)
+        self.n_features_in_ = blocks.n_words
+        return blocks
+
+    def _remember_names(self, X: Any) -> None:
+        columns = getattr(X, "columns", None)
+        for name in ("feature_names_in_", "tokeniser_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if columns is not None and all(isinstance(name, str) for name in columns):
+            self.feature_names_in_ = np.asarray(columns, dtype=object)
+        tokeniser = getattr(X, "tokeniser", None)
+        if isinstance(tokeniser, Tokeniser):
+            self.tokeniser_ = tokeniser
+
+    def _check_counts(self, X: Any, caller: str) -> Any:
+        columns = getattr(X, "columns", None)
+        names = getattr(self, "feature_names_in_", None)
+        if columns is not None and names is not None and list(columns) != list(names):
+            raise InputError("The feature names should match those that were passed during fit, in the same order.\n")
+        counts = validate_counts(X, caller=caller)
+        if counts.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return counts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # scikit-learn's nearest tag to "integer-valued"
+        return tags
+
+
+class SpectralLDA(TopicEstimator):
+    """Latent Dirichlet allocation by moments, without privacy: two passes over the corpus, no local optimum to miss.
+
+    Parameters
+    ----------
+    n_components : number of topics.
+    alpha0 : sum of the Dirichlet prior over topics; small means few topics per document.
+    refine_steps : passes of online variational Bayes from the spectral start; 0 returns the spectral topics.
+    engine : "local", or "gpu" (extra `gpu`), whose refinement takes larger batches: topics as good, not the same.
+    n_jobs : threads; None means all cores. The result does not depend on it.
+    random_state : seed of the tensor method's random restarts.
+    verbose : print each stage to standard error.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_words), rows are probabilities.
+    doc_topic_prior_ : (n_components,), sums to `alpha0`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha0: float = 1.0,
+        refine_steps: int = 1,
+        engine: str = "local",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha0 = alpha0
+        self.refine_steps = refine_steps
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
+        check_parameters(self)
+        if not isinstance(self.engine, str) or self.engine not in PASSES:
+            raise InputError(
+                f"The 'engine' parameter of SpectralLDA must be one of {PASSES}. Got {self.engine!r} instead."
+            )
+        with (
+            unchanged_on_failure(self),
+            limited_threads(self.n_jobs),
+            closing(_passes(self.engine, self._corpus(X))) as passes,
+        ):
+            model: TopicModel = fit_unnoised(
+                passes,
+                int(self.n_components),
+                float(self.alpha0),
+                int(self.refine_steps),
+                check_random_state(0 if self.random_state is None else self.random_state),
+                stage_printer(self.verbose, type(self).__name__),
+            )
+        self.components_ = model.topics
+        self.doc_topic_prior_ = model.alpha
+        return self
+
+
+def _passes(engine: str, blocks: CountBlocks) -> Passes:
+    if engine == "local":
+        return LocalPasses(blocks)
+    from private_topics.engines.gpu.plain import GpuPasses  # needs an extra
+
+    return GpuPasses.of(blocks)
+
+
+MODEL_CLASSES: dict[str, type[TopicEstimator]] = {"SpectralLDA": SpectralLDA}
+"""What `load` may make of a file: class names as `save` writes them."""
+OTHER_ESTIMATORS = ("private_topics.estimators.private", "private_topics.estimators.variational")
+"""Modules that add their classes to `MODEL_CLASSES` when they are imported."""
+
+
+def load(path: str | os.PathLike[str]) -> TopicEstimator:
+    """Read a model written by `save`, whichever estimator wrote it."""
+    header, arrays = read_model(path)
+    name = header.get("class")
+    for module in OTHER_ESTIMATORS:
+        import_module(module)
+    if not isinstance(name, str) or name not in MODEL_CLASSES:
+        raise ModelFileError(f"{path} holds a kind of model that this release does not know.")
+    return MODEL_CLASSES[name]._from_parts(header, arrays, path)
+
+
+def _check_loaded(model: TopicEstimator, path: Any) -> None:
+    try:
+        check_parameters(model)
+    except InputError:  # its text names the value, which is a stranger's
+        raise ModelFileError(f"{path} holds a parameter that {type(model).__name__} refuses.") from None
+
+
+def _check_arrays(arrays: dict[str, np.ndarray], path: Any) -> None:
+    components, prior = arrays["components_"], arrays["doc_topic_prior_"]
+    sound = (
+        components.ndim == 2
+        and components.size > 0
+        and components.dtype == np.float64
+        and prior.shape == (len(components),)
+        and prior.dtype == np.float64
+        and bool(np.isfinite(components).all() and (components >= 0).all())
+        and bool(np.isfinite(prior).all() and (prior > 0).all())
+        and bool(np.allclose(components.sum(axis=1), 1.0))
+    )
+    if not sound:
+        raise ModelFileError(f"{path} does not hold a topic model: its arrays have impossible values.")
+
+
+def _checked_names(names: Any, n_words: int, path: Any) -> np.ndarray:
+    if not isinstance(names, list) or len(names) != n_words or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"{path} does not hold one name for each of its words.")
+    return np.asarray(names, dtype=object)
+
+
+def _checked_tokeniser(settings: Any, path: Any) -> Tokeniser:
+    try:
+        return Tokeniser.from_dict(settings)
+    except (InputError, TypeError):
+        raise ModelFileError(f"{path} does not say how text becomes words in the way of this release.") from None

@@ -1,0 +1,308 @@
+"""From texts to a fitted model: vocabulary → counts → topics, and for a private model all of it in one run.
+
+Where the vocabulary is read off a private corpus it is the first release of the run whose later releases are the fit:
+one budget, one accountant, one line in the ledger, one statement. A public word list costs nothing and is named in
+the statement. Privacy units are the same in both stages: documents, or the users that label them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, tee
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from private_topics.corpus.counts.counted_texts import CountedTexts
+from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.texts.source import Document
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, user_units
+from private_topics.errors import InputError, PrivacyError
+from private_topics.estimators.base import SpectralLDA, TopicEstimator, unchanged_on_failure
+from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.ledger.in_memory import FitAccount
+from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.progress import Watch
+from private_topics.releases.vocabulary import (
+    THRESHOLD_SHARE,
+    VOCABULARY_SHARE,
+    WORDS_PER_UNIT,
+    release_vocabulary,
+    units_needed,
+)
+
+if TYPE_CHECKING:
+    from private_topics.engines.spark.texts import SparkTexts
+
+WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
+"""The default split where the vocabulary is released too: the refinement, which is largest, pays for it."""
+
+SILENT = Watch()
+
+
+@dataclass(frozen=True)
+class PrivateVocabulary:
+    """Words that many units use, released under the budget of the run: docs/proofs/vocabulary.md.
+
+    `size`: at most so many words, those with the largest noisy weights. `most_words_per_unit`: how many different
+    words count for one unit.
+    """
+
+    size: int | None = None
+    most_words_per_unit: int = WORDS_PER_UNIT
+
+
+@dataclass(frozen=True)
+class CorpusVocabulary:
+    """The words of most documents, without privacy."""
+
+    size: int = 5_000
+    fewest_documents: int = 2
+
+
+Vocabulary = WordList | PrivateVocabulary | CorpusVocabulary
+Model = TypeVar("Model", bound=TopicEstimator)
+
+
+def fit_texts(
+    model: Model,
+    texts: Iterable[str | Document],
+    vocabulary: Vocabulary,
+    tokeniser: Tokeniser | None = None,
+    *,
+    watch: Watch = SILENT,
+) -> Model:
+    """Fit a model to texts; it remembers its words and how text becomes words.
+
+    Parameters
+    ----------
+    model : `PrivateSpectralLDA`, whose `ledger` is charged once for vocabulary and topics, or `SpectralLDA`. With a
+        `PrivateVocabulary` its `budget_split` needs a fraction for the vocabulary, such as `WITH_VOCABULARY`.
+    texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice.
+    vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged; a `CorpusVocabulary` is refused for a
+        private model.
+    tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
+    watch : hears of the progress.
+    """
+    tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    if isinstance(model, PrivateSpectralLDA):
+        if isinstance(vocabulary, PrivateVocabulary):
+            _fit_with_vocabulary(model, texts, vocabulary, tokeniser, watch)
+        elif isinstance(vocabulary, WordList):
+            _fit_with_list(model, texts, vocabulary, tokeniser, watch)
+        else:
+            raise PrivacyError(
+                "A vocabulary read off the private corpus would leak it. Give a public word list, or have one "
+                "released under the budget."
+            )
+    elif isinstance(model, SpectralLDA):
+        if isinstance(vocabulary, PrivateVocabulary):
+            raise InputError("A private vocabulary needs a private model. Read one off the corpus, or give a list.")
+        words = _public_words(vocabulary, texts, tokeniser, watch, model.n_jobs)
+        with _counted(texts, words, tokeniser, watch, model.n_jobs) as counts:
+            model.fit(counts)
+    else:
+        raise InputError(f"fit_texts fits PrivateSpectralLDA and SpectralLDA. Got {type(model).__name__} instead.")
+    return model
+
+
+def make_vocabulary(
+    texts: Iterable[str | Document],
+    budget: PrivacyBudget,
+    vocabulary: PrivateVocabulary,
+    tokeniser: Tokeniser | None = None,
+    *,
+    ledger: Any = None,
+    watch: Watch = SILENT,
+) -> tuple[list[str], PrivateRun]:
+    """A private vocabulary alone, for the whole of a budget, and the run that released it."""
+    account = FitAccount(ledger, {"estimator": "vocabulary", **_vocabulary_settings(vocabulary)})
+    run = PrivateRun(budget, reserve=account.reserve, threshold_delta=THRESHOLD_SHARE * budget.delta)
+    tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    words, _ = _released_words(run, 1.0, texts, vocabulary, tokeniser, account, watch)
+    account.finish()
+    return words, run
+
+
+def _fit_with_list(
+    model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, watch: Watch
+) -> None:
+    choice = model._check_privacy_parameters()
+    words = _usable(vocabulary, tokeniser)
+    with (
+        unchanged_on_failure(model),
+        _counter(model, watch)(texts, words, tokeniser) as counts,
+        closing(model._private_corpus(counts, counts.groups)) as corpus,
+    ):
+        settings = model._public_settings(corpus) | {"vocabulary": vocabulary.name, "sha256": vocabulary.digest}
+        account = FitAccount(model.ledger, settings)
+        run = model._run(choice, account.reserve)
+        model._fit_in(run, choice, corpus, f"{vocabulary.description}, of which {len(words):,} are used")
+        account.finish()
+
+
+def _fit_with_vocabulary(
+    model: PrivateSpectralLDA,
+    texts: Iterable[Any],
+    vocabulary: PrivateVocabulary,
+    tokeniser: Tokeniser,
+    watch: Watch,
+) -> None:
+    """The vocabulary first, then the fit on the words it named, in one run."""
+    choice = model._check_privacy_parameters()
+    share = 0.0 if model.budget_split is None else model.budget_split.vocabulary
+    if choice.pure or choice.reasons:
+        raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
+    if not share > 0:
+        raise PrivacyError(
+            "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
+        )
+    counted = _counter(model, watch)
+    names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
+    settings = {"estimator": type(model).__name__} | {name: getattr(model, name) for name in names}
+    settings["private"] = model.noise_seed is None
+    account = FitAccount(model.ledger, settings | _vocabulary_settings(vocabulary))
+    run = model._run(choice, account.reserve, threshold_delta=THRESHOLD_SHARE * float(model.delta))
+    words, n_units = _released_words(run, share, texts, vocabulary, tokeniser, account, watch, model.n_jobs)
+    if not words:
+        raise PrivacyError(
+            "No word stands above the threshold of the private vocabulary, so there is nothing to fit; what was "
+            "charged stays charged. Give a public word list, more documents or a larger epsilon."
+        )
+    with (
+        unchanged_on_failure(model),
+        counted(texts, words, tokeniser) as counts,
+        closing(model._private_corpus(counts, counts.groups)) as corpus,
+    ):
+        if corpus.n_units != n_units:
+            raise InputError("The corpus changed between two passes: it must give the same documents each time.")
+        model._fit_in(run, choice, corpus, None)
+    account.finish()
+
+
+def _vocabulary_settings(vocabulary: PrivateVocabulary) -> dict[str, Any]:
+    return {
+        "vocabulary": "private",
+        "vocabulary_size": vocabulary.size,
+        "most_words_per_unit": vocabulary.most_words_per_unit,
+    }
+
+
+def _released_words(
+    run: PrivateRun,
+    share: float,
+    texts: Iterable[Any],
+    vocabulary: PrivateVocabulary,
+    tokeniser: Tokeniser,
+    account: FitAccount,
+    watch: Watch,
+    n_jobs: int | None = None,
+) -> tuple[list[str], int]:
+    """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
+
+    The account notes both numbers: of the units, which is public, before it reserves; of the words, once released.
+    """
+    if iter(texts) is texts:
+        raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
+    units = _units(texts, tokeniser, vocabulary.most_words_per_unit, watch, n_jobs)
+    fewest = units_needed(run, share, vocabulary.most_words_per_unit)
+    counter = _Counted(units, fewest, lambda number: account.note(n_units=number))
+    words = release_vocabulary(
+        run,
+        counter,
+        share=share,
+        most_words_per_unit=vocabulary.most_words_per_unit,
+        size=vocabulary.size,
+    )
+    account.note(n_words=len(words))
+    return words, counter.number
+
+
+class _Counted:
+    """Units on their way, counted; fewer than the `fewest` are refused at the end, before anything is charged."""
+
+    def __init__(self, units: Iterable[Iterable[str]], fewest: int, at_end: Callable[[int], None]) -> None:
+        self.units, self.fewest, self.at_end, self.number = units, fewest, at_end, 0
+
+    def __iter__(self) -> Iterator[Iterable[str]]:
+        for unit in self.units:
+            self.number += 1
+            yield unit
+        if self.number < self.fewest:
+            raise InputError(
+                f"A private vocabulary needs at least {self.fewest:,} documents, or users, at this budget: with "
+                f"{self.number:,} no word can stand above its threshold but by noise. Nothing was charged. Give a "
+                "public word list, more documents or a larger epsilon."
+            )
+        self.at_end(self.number)
+
+
+def _units(
+    texts: Iterable[Any], tokeniser: Tokeniser, most: int, watch: Watch, n_jobs: int | None
+) -> Iterator[Iterable[str]]:
+    """The words of each unit: a document where the first one has no label, else a user."""
+    documents = distinct_words(watch.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
+    first = next(documents, None)
+    if first is None:
+        return
+    pairs = chain([first], documents)
+    if first[1] is None:
+        yield from (_unlabelled(*pair) for pair in pairs)
+    else:
+        for_words, for_labels = tee(pairs)
+        yield from user_units((words for words, _ in for_words), (label for _, label in for_labels), most)
+
+
+def _unlabelled(words: list[str], label: str | None) -> list[str]:
+    if label is not None:
+        raise InputError("Either all documents have a unit or none has.")
+    return words
+
+
+def _counter(model: PrivateSpectralLDA, watch: Watch) -> Callable[..., CountedTexts | SparkTexts]:
+    """What counts the texts for a model: this machine, or the executors of Spark, which starts before any charge."""
+    if model.engine != "spark":
+        return partial(_counted, watch=watch, n_jobs=model.n_jobs)
+    from private_topics.engines.spark.session import session
+    from private_topics.engines.spark.texts import SparkTexts
+
+    def sent(texts: Iterable[Any], words: list[str], tokeniser: Tokeniser) -> SparkTexts:
+        return SparkTexts(watch.documents(texts, "sending texts"), words, tokeniser)
+
+    session()
+    return sent
+
+
+def _counted(
+    texts: Iterable[Any], words: list[str], tokeniser: Tokeniser, watch: Watch, n_jobs: int | None
+) -> CountedTexts:
+    return count_texts(watch.documents(texts, "counting words"), words, tokeniser, n_jobs=n_jobs)
+
+
+def _usable(vocabulary: WordList, tokeniser: Tokeniser) -> list[str]:
+    words = tokeniser.usable(vocabulary.words)
+    if not words:
+        raise InputError(f"No entry of the word list {vocabulary.name!r} is a word of the tokeniser.")
+    return words
+
+
+def _public_words(
+    vocabulary: WordList | CorpusVocabulary,
+    texts: Iterable[Any],
+    tokeniser: Tokeniser,
+    watch: Watch,
+    n_jobs: int | None,
+) -> list[str]:
+    if isinstance(vocabulary, WordList):
+        return _usable(vocabulary, tokeniser)
+    documents: Counter[str] = Counter()
+    for words, _ in distinct_words(watch.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs):
+        documents.update(words)
+    common = [word for word, count in documents.items() if count >= vocabulary.fewest_documents]
+    if not common:
+        raise InputError("No word stands in enough documents to make a vocabulary.")
+    return sorted(sorted(common, key=lambda word: (-documents[word], word))[: vocabulary.size])

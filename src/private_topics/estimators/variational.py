@@ -1,0 +1,293 @@
+"""`PrivateVariationalLDA` and `VariationalLDA`: online variational Bayes, with and without privacy.
+
+They are here to be compared with. The interface, the privacy statement and the model file are those of the spectral
+estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from private_topics.engines.local import PrivateCorpus
+from private_topics.errors import InputError, ModelFileError
+from private_topics.estimators.base import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
+from private_topics.estimators.private import refuse_text
+from private_topics.fits.variational import (
+    PlainMinibatches,
+    PrivateMinibatches,
+    Schedule,
+    default_rate,
+    online_topics,
+    private_word_prior,
+)
+from private_topics.parameters import (
+    LARGEST,
+    check_integer,
+    check_parameters,
+    check_positive,
+    check_units,
+    in_range,
+)
+from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
+from private_topics.privacy.ledger.in_memory import FitAccount
+from private_topics.privacy.statement import PrivacyStatement, statement_of
+from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.progress import stage_printer
+from private_topics.threads import limited_threads
+
+
+class VariationalLDA(TopicEstimator):
+    """Latent Dirichlet allocation by online variational Bayes, without privacy.
+
+    Parameters
+    ----------
+    n_components : number of topics.
+    alpha0 : sum of the Dirichlet prior over topics.
+    steps : minibatches in all.
+    sampling_rate : probability with which a document is in a minibatch; None for one in ten, or about 1,000.
+    offset, decay : minibatch t = 0, 1, … has weight (t + offset)^-decay in the running expected counts.
+    word_prior : the Dirichlet prior of a word in a topic.
+    n_jobs : threads; the result does not depend on it, but for rounding.
+    random_state : seed of the first topics and of the minibatches.
+    verbose : print each minibatch to standard error.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_words), rows are probabilities.
+    doc_topic_prior_ : (n_components,), `alpha0` in equal parts.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha0: float = 1.0,
+        steps: int = 100,
+        sampling_rate: float | None = None,
+        offset: float = 1.0,
+        decay: float = 0.7,
+        word_prior: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha0 = alpha0
+        self.steps = steps
+        self.sampling_rate = sampling_rate
+        self.offset = offset
+        self.decay = decay
+        self.word_prior = word_prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
+        _check_schedule(self)
+        _check_word_prior(self)
+        with unchanged_on_failure(self):
+            corpus = PrivateCorpus.of(self._corpus(X))
+            schedule = _schedule(self, corpus.n_units, float(self.word_prior))
+            random_state = check_random_state(0 if self.random_state is None else self.random_state)
+            prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
+            with limited_threads(self.n_jobs):
+                self.components_ = online_topics(
+                    PlainMinibatches(corpus, prior, schedule.rate, random_state),
+                    corpus.n_words,
+                    len(prior),
+                    schedule,
+                    random_state,
+                    stage_printer(self.verbose, type(self).__name__),
+                )
+            self.doc_topic_prior_ = prior
+        return self
+
+
+class PrivateVariationalLDA(TopicEstimator):
+    """Online variational Bayes with (epsilon, delta)-differential privacy for documents, or users, replaced.
+
+    The vocabulary (the columns of X) and the number of documents are taken as public.
+
+    Parameters
+    ----------
+    n_components : number of topics.
+    epsilon, delta : the guarantee. Keep delta well below one over the number of units.
+    alpha0 : sum of the Dirichlet prior over topics.
+    steps : minibatches in all. Each is a noisy release; more of them mean more noise on each.
+    sampling_rate : probability with which a unit is in a minibatch; None for one in ten, or about 1,000 units.
+    offset, decay : minibatch t = 0, 1, … has weight (t + offset)^-decay in the running expected counts.
+    clip : the norm to which larger expected counts of a document are scaled down; None scales all to norm one.
+    word_prior : the Dirichlet prior of a word in a topic; None for a small part of the noise on an expected count.
+    n_jobs : threads; the result does not depend on it.
+    ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
+        `reserve(budget, **kind)`, which raises to refuse. Subsampled fits add up by epsilon there.
+    noise_seed : fixed noise and minibatches, for tests only: the model then says `private=False`.
+    random_state : seed of the first topics, never of the noise or the minibatches.
+    verbose : print each minibatch to standard error.
+
+    Attributes
+    ----------
+    components_ : topics, post-processing of released values.
+    doc_topic_prior_ : (n_components,), `alpha0` in equal parts.
+    privacy_ : `PrivacyStatement`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        alpha0: float = 1.0,
+        steps: int = 50,
+        sampling_rate: float | None = None,
+        offset: float = 1.0,
+        decay: float = 0.7,
+        clip: float | None = None,
+        word_prior: float | None = None,
+        n_jobs: int | None = None,
+        ledger: Any = None,
+        noise_seed: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.alpha0 = alpha0
+        self.steps = steps
+        self.sampling_rate = sampling_rate
+        self.offset = offset
+        self.decay = decay
+        self.clip = clip
+        self.word_prior = word_prior
+        self.n_jobs = n_jobs
+        self.ledger = ledger
+        self.noise_seed = noise_seed
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Learn topics from counts over a public vocabulary. With `groups` (a label per document) units are users.
+
+        Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
+        """
+        budget = PrivacyBudget(self.epsilon, self.delta)
+        _check_schedule(self)
+        if self.clip is not None:
+            check_positive(self.clip, "clip", type(self).__name__)
+        if self.word_prior is not None:
+            _check_word_prior(self)
+        refuse_text(X, type(self).__name__)
+        with unchanged_on_failure(self):
+            corpus = PrivateCorpus.of(self._corpus(X), groups)
+            check_units(corpus.n_units)
+            warn_if_delta_large(budget.delta, corpus.n_units)
+            schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
+            account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
+            run = SubsampledRun(
+                budget,
+                steps=schedule.steps,
+                rate=schedule.rate,
+                n_units=corpus.n_units,
+                noise_seed=self.noise_seed,
+                reserve=account.reserve,
+            )
+            prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
+            minibatches = PrivateMinibatches(run, corpus, prior, 0.0 if self.clip is None else float(self.clip))
+            if self.word_prior is None:
+                schedule = replace(schedule, word_prior=private_word_prior(minibatches.noise, schedule))
+            with limited_threads(self.n_jobs):
+                self.components_ = online_topics(
+                    minibatches,
+                    corpus.n_words,
+                    len(prior),
+                    schedule,
+                    check_random_state(0 if self.random_state is None else self.random_state),
+                    stage_printer(self.verbose, type(self).__name__),
+                )
+            self.doc_topic_prior_ = prior
+            self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
+            account.finish()
+        return self
+
+    def _public_settings(self, corpus: PrivateCorpus, schedule: Schedule) -> dict[str, Any]:
+        """What a ledger notes beside the cost of this fit."""
+        names = ("n_components", "alpha0", "steps", "offset", "decay", "clip", "word_prior")
+        public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
+        public |= {name: getattr(self, name) for name in names} | {"sampling_rate": schedule.rate}
+        return public | {"private": self.noise_seed is None}
+
+    def _extra_header(self) -> dict[str, Any]:
+        return {"privacy": self.privacy_.to_dict()}
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        return super()._plain_parameters() | {"ledger": None}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        try:
+            self.privacy_ = PrivacyStatement.from_dict(header["privacy"])
+        except (KeyError, TypeError, ValueError):
+            raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
+
+
+def _statement(run: SubsampledRun, corpus: PrivateCorpus, *, grouped: bool) -> PrivacyStatement:
+    """The equal steps of the run on one line."""
+    units = "users" if grouped else "documents"
+    statement = statement_of(
+        run,
+        grouped=grouped,
+        n_units=corpus.n_units,
+        configuration="variational",
+        public=(
+            f"the number of {units} ({corpus.n_units:,})",
+            f"the vocabulary of {corpus.n_words:,} words",
+            f"all settings of the fit, but not which {units} were in a minibatch",
+        ),
+        components=f"Each of the {run.steps} minibatches holds each of the {units} with probability {run.rate:g}.",
+    )
+    steps = statement.releases
+    line = replace(
+        steps[0],
+        name=f"{len(steps)} minibatches, rate {run.rate:g}",
+        share=min(1.0, float(sum(step.share for step in steps))),
+    )
+    return replace(statement, releases=(line,))
+
+
+def _check_schedule(estimator: Any) -> None:
+    check_parameters(estimator)
+    name = type(estimator).__name__
+    check_integer(estimator.steps, "steps", name, 1)
+    check_positive(estimator.offset, "offset", name)
+    check_positive(estimator.decay, "decay", name)
+    rate = estimator.sampling_rate
+    if rate is not None and not in_range(rate, 1e-9, 1.0):
+        raise InputError(
+            f"The 'sampling_rate' parameter of {name} must be None or a float in the range [1e-9, 1]. "
+            f"Got {rate!r} instead."
+        )
+
+
+def _check_word_prior(estimator: Any) -> None:
+    """Below a hundredth, `exp(digamma)` of a word without counts underflows."""
+    name, prior = type(estimator).__name__, estimator.word_prior
+    if not in_range(prior, 0.01, LARGEST):
+        raise InputError(
+            f"The 'word_prior' parameter of {name} must be a float in the range [0.01, {LARGEST:g}]. "
+            f"Got {prior!r} instead."
+        )
+
+
+def _schedule(estimator: Any, n_units: int, word_prior: float) -> Schedule:
+    rate = default_rate(n_units) if estimator.sampling_rate is None else float(estimator.sampling_rate)
+    return Schedule(int(estimator.steps), rate, float(estimator.offset), float(estimator.decay), word_prior)
+
+
+MODEL_CLASSES["VariationalLDA"] = VariationalLDA
+MODEL_CLASSES["PrivateVariationalLDA"] = PrivateVariationalLDA

@@ -1,0 +1,182 @@
+"""Counts and a fixed topic model → topic assignments of single words, by Gibbs sampling inside each document.
+
+With the document's topic proportions integrated out, word `w` is in topic `i` with probability proportional to
+`(n_i + prior) · topics[w, i]`, `n_i` counting the document's other words (Griffiths & Steyvers 2004). Sampling a
+document exactly, instead of by a mean-field approximation, is what makes online refinement good on short texts
+(Mimno, Hoffman & Blei 2012). The sum splits in a part over the few topics the document has and a part that depends
+on the word alone (Yao, Mimno & McCallum 2009), so a draw costs little more than the number of topics present.
+
+Each document has its own stream of random bits, made from the seed and its position: no thread shares state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.corpus.counts.layout import WordBlock, interleaved, word_block
+from private_topics.corpus.counts.matrix import row_sums
+from private_topics.inference.fold_in import fold_in, topic_statistic
+
+BURN_IN, SAMPLES = 5, 8
+WARMTH = 5.0  # the prior falls from WARMTH times its value during the burn-in, so documents first move freely
+LONGEST_SAMPLED = 20_000
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def document_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, seed: int) -> np.ndarray:
+    """Words × topics: expected counts under the posterior of each document, given the topics.
+
+    Documents of more than `LONGEST_SAMPLED` words take the mean-field path: their posterior is sharp, and a list of
+    their words could be arbitrarily long.
+    """
+    length = row_sums(block.indptr, block.counts)
+    if length.max(initial=0) <= LONGEST_SAMPLED:
+        return _sampled_statistic(block, word_topics, prior, seed)
+    short = _only(block, length <= LONGEST_SAMPLED)
+    long = _only(block, length > LONGEST_SAMPLED)
+    _, pull = fold_in(long.indptr, long.words, long.counts, word_topics, np.full(word_topics.shape[1], prior))
+    return _sampled_statistic(short, word_topics, prior, seed) + topic_statistic(long, word_topics, pull)
+
+
+def _sampled_statistic(block: WordBlock, word_topics: np.ndarray, prior: float, seed: int) -> np.ndarray:
+    token_start = np.concatenate(([0], np.cumsum(block.counts, dtype=np.int64)))
+    smallest_type = np.int16 if word_topics.shape[1] <= np.iinfo(np.int16).max else np.int32
+    assignments = np.empty((token_start[-1], SAMPLES), smallest_type)
+    _sample_documents(
+        block.indptr, block.words, token_start, word_topics, _row_totals(word_topics), prior, WARMTH * prior, BURN_IN,
+        np.uint64(seed), assignments,
+    )  # fmt: skip
+    out = np.zeros(word_topics.shape)
+    _count_assignments(interleaved(block.n_words), block.word_start, block.by_word, token_start, assignments, out)
+    return out
+
+
+def _only(block: WordBlock, keep: np.ndarray) -> WordBlock:
+    """The block with the documents outside `keep` emptied (their positions, and so their seeds, stay)."""
+    sizes = np.where(keep, np.diff(block.indptr), 0)
+    entries = np.repeat(keep, np.diff(block.indptr))
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    return word_block(indptr, block.words[entries], block.counts[entries], block.n_words)
+
+
+@njit(cache=True, inline="always")
+def _next(state):  # type: ignore[no-untyped-def]
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@njit(cache=True, inline="always")
+def _seed_state(seed, document):  # type: ignore[no-untyped-def]
+    state = seed * GOLDEN + np.uint64(document + 1) * MIX_2
+    state ^= state >> np.uint64(30)
+    state *= MIX_1
+    state ^= state >> np.uint64(27)
+    state *= MIX_2
+    state ^= state >> np.uint64(31)
+    return state | np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _row_totals(word_topics):  # type: ignore[no-untyped-def]
+    """Row sums, added in the order in which the sampler adds them again."""
+    totals = np.empty(len(word_topics))
+    for word in range(len(word_topics)):
+        total = 0.0
+        for value in word_topics[word]:
+            total += value
+        totals[word] = total
+    return totals
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _sample_documents(  # type: ignore[no-untyped-def]
+    indptr, words, token_start, word_topics, totals, prior, warm_prior, burn_in, seed, assignments
+):
+    """Sweep over each document; `assignments` (tokens × samples) receives the sweeps after the burn-in.
+
+    Indices are unsigned where the inner loop uses them: numba then leaves out the test for negative ones.
+    """
+    k = word_topics.shape[1]
+    samples = assignments.shape[1]
+    one = np.uint64(1)
+    for n in prange(len(indptr) - 1):
+        first = token_start[indptr[n]]
+        length = token_start[indptr[n + 1]] - first
+        topic_of = np.empty(length, np.uint32)
+        present = np.empty(k, np.uint32)  # the topics with a count, in the first `n_present` places
+        count = np.empty(k)  # of the topic in each place
+        place = np.full(k, k, np.uint32)  # of each topic; k if it has no count
+        running = np.empty(k)
+        n_present = np.uint64(0)
+        state = _seed_state(seed, n)
+        for sweep in range(burn_in + samples):
+            warmth = max(0.0, 1.0 - sweep / max(1, burn_in))
+            smoothing = prior + (warm_prior - prior) * warmth
+            token = np.uint64(0)
+            for p in range(indptr[n], indptr[n + 1]):
+                topic = word_topics[words[p]]
+                from_prior = smoothing * totals[words[p]]
+                for _ in range(token_start[p + 1] - token_start[p]):
+                    if sweep > 0:
+                        old = topic_of[token]
+                        j = np.uint64(place[old])
+                        count[j] -= 1.0
+                        if count[j] == 0.0:
+                            n_present -= one
+                            present[j] = present[n_present]
+                            count[j] = count[n_present]
+                            place[present[j]] = j
+                            place[old] = k
+                    total = 0.0
+                    for i in range(n_present):
+                        total += count[i] * topic[present[i]]
+                        running[i] = total
+                    state = _next(state)
+                    point = np.float64(np.int64(state >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+                    point *= total + from_prior
+                    if point < total:
+                        j = np.uint64(0)
+                        while running[j] <= point:
+                            j += one
+                        new = present[j]
+                        count[j] += 1.0
+                    else:
+                        point = (point - total) / smoothing
+                        new = np.uint32(0)
+                        partial = topic[0]
+                        while new < k - 1 and partial <= point:
+                            new += np.uint32(1)
+                            partial += topic[new]
+                        j = np.uint64(place[new])
+                        if j == k:
+                            present[n_present] = new
+                            count[n_present] = 1.0
+                            place[new] = n_present
+                            n_present += one
+                        else:
+                            count[j] += 1.0
+                    topic_of[token] = new
+                    token += one
+            if sweep >= burn_in:
+                for t in range(length):
+                    assignments[first + t, sweep - burn_in] = topic_of[t]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _count_assignments(order, word_start, by_word, token_start, assignments, out):  # type: ignore[no-untyped-def]
+    samples = assignments.shape[1]
+    share = 1.0 / samples
+    for o in prange(len(order)):
+        word = order[o]
+        row = out[word]
+        for q in range(word_start[word], word_start[word + 1]):
+            p = by_word[q]
+            for t in range(token_start[p], token_start[p + 1]):
+                for s in range(samples):
+                    row[assignments[t, s]] += share

@@ -1,0 +1,1 @@
+"""The paper: its graph, its bounds and theorems, its experiments."""

@@ -1,0 +1,109 @@
+"""Every figure and table of the paper by name, and `reproduce`, which measures, draws and judges one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from private_topics.errors import InputError
+from private_topics.paper.experiments import drawing, spectra, statements, synthetic_error, wikipedia
+from private_topics.paper.experiments.rows import Row, read_rows, write_rows
+from private_topics.paper.experiments.summary import write_pages
+
+ALL = "all"
+POINTS, PICTURE, QUICK_MARK = "points.csv", "figure.png", "quick-run"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """`measure(quick=, seed=)` returns rows; `draw(rows, path)` makes the picture of them."""
+
+    title: str
+    measure: Callable[..., list[Row]]
+    draw: Callable[[Sequence[Row], Path], None]
+
+
+def _errors(name: str) -> Experiment:
+    full, quick = synthetic_error.SETTINGS[name], synthetic_error.QUICK[name]
+    return Experiment(
+        f"Figure {name[-2:]}: error against epsilon, alpha0 = {full.alpha0:g}, N = {full.documents:,}",
+        lambda *, quick, seed, small=quick, large=full: synthetic_error.measure(small if quick else large, seed),
+        partial(drawing.draw_errors, name),
+    )
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "figure-1": Experiment(
+        "Figure 1: the graph of the method and where the noise goes",
+        lambda *, quick, seed: statements.graph_rows(),
+        lambda rows, path: statements.draw_graphs(path.parent),
+    ),
+    **{name: _errors(name) for name in synthetic_error.SETTINGS},
+    "figure-3a": Experiment(
+        "Figure 3a: the k-th singular value of M2 against alpha0",
+        spectra.singular_values,
+        drawing.draw_singular_values,
+    ),
+    "figure-3b": Experiment(
+        "Figure 3b: the smallest gap of the eigenvalues of T against k", spectra.gaps, drawing.draw_gaps
+    ),
+    "figure-4": Experiment(
+        "Figure 4: perplexity on Wikipedia against epsilon", wikipedia.perplexities, drawing.draw_perplexities
+    ),
+    "table-utility": Experiment(
+        "Table of utility bounds (App. I), evaluated", statements.bound_rows, drawing.draw_bounds
+    ),
+    "table-top-words": Experiment(
+        "Table of top words of Wikipedia at epsilon = 1 (App. L)", wikipedia.top_words, drawing.draw_top_words
+    ),
+}
+
+
+def names() -> dict[str, str]:
+    """Every figure and table that `reproduce` knows, with its title."""
+    return {name: experiment.title for name, experiment in EXPERIMENTS.items()}
+
+
+def reproduce(name: str, *, quick: bool = False, out: str | Path = "reproduction", seed: int = 0) -> list[Path]:
+    """Measure one figure or table, or "all" of them, and write rows, picture, page and the overview under `out`.
+
+    `quick` runs on small corpora in seconds. Returns the folders written.
+    """
+    if name != ALL and name not in EXPERIMENTS:
+        raise InputError(f"There is no experiment {name!r}. Choose {ALL!r} or one of: {', '.join(EXPERIMENTS)}.")
+    drawing.pyplot()  # a missing extra should fail before hours of work
+    out = Path(out)
+    _check_kind(out, quick)
+    folders = []
+    for each in EXPERIMENTS if name == ALL else (name,):
+        folder = out / each
+        folder.mkdir(parents=True, exist_ok=True)
+        write_rows(folder / POINTS, EXPERIMENTS[each].measure(quick=quick, seed=seed))
+        redraw(out, each)
+        folders.append(folder)
+    return folders
+
+
+def redraw(out: Path, name: str) -> None:
+    """Picture and pages anew from the rows that are there."""
+    EXPERIMENTS[name].draw(read_rows(out / name / POINTS), out / name / PICTURE)
+    rewrite_pages(out)
+
+
+def rewrite_pages(out: Path) -> None:
+    present = {name: read_rows(out / name / POINTS) for name in EXPERIMENTS if (out / name / POINTS).exists()}
+    write_pages(out, names(), present, quick=(out / QUICK_MARK).exists())
+
+
+def _check_kind(out: Path, quick: bool) -> None:
+    """Quick and full results never share a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    mark, filled = out / QUICK_MARK, any((out / name / POINTS).exists() for name in EXPERIMENTS)
+    if filled and mark.exists() != quick:
+        raise InputError(f"{out} holds results of {'a full' if quick else 'a quick'} run. Name another folder.")
+    if quick:
+        mark.touch()
+    elif not filled:
+        mark.unlink(missing_ok=True)

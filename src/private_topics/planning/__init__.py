@@ -1,0 +1,1 @@
+"""What a fit can be expected to achieve, from public numbers alone."""

@@ -1,0 +1,177 @@
+"""Before touching the data: what a number of documents, an epsilon and a number of topics buy, and by which method.
+
+From public numbers only; the assumptions are those of `forecast`. Real topics are more uneven than the assumed ones,
+so read it as an order of magnitude.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from private_topics.errors import InputError
+from private_topics.parameters import check_positive
+from private_topics.planning.expected_errors import Setting, refined, sequential_split, sequential_topics
+from private_topics.planning.forecast import (
+    PRECISION,
+    Outcome,
+    best,
+    outcomes,
+    remarks,
+    smallest,
+)
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
+
+MOST = 2**63 - 1  # documents, words, topics
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for.
+
+    That is the default, the sequential release; `outcomes` has every configuration beside it.
+    """
+
+    n_documents: int
+    n_words: int
+    n_components: int
+    epsilon: float
+    delta: float
+    alpha0: float = 1.0
+    mean_length: float = 100.0
+    refine_steps: int = 4
+
+    @property
+    def expected_topics(self) -> int:
+        return sequential_topics(self._setting())
+
+    @property
+    def enough(self) -> bool:
+        return self.expected_topics >= self.n_components
+
+    @property
+    def documents_needed(self) -> float:
+        """Documents for all topics at this epsilon."""
+        return smallest(lambda n: replace(self, n_documents=max(1, int(n))).enough, float(self.n_documents))
+
+    @property
+    def epsilon_needed(self) -> float:
+        """Epsilon for all topics with these documents."""
+        return smallest(lambda value: replace(self, epsilon=value).enough, self.epsilon)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What each configuration is expected to do: topics, their error, documents for all topics."""
+        return outcomes(self._setting())
+
+    @property
+    def best(self) -> Outcome | None:
+        """The proved configuration that is expected to win; None where none tells topics apart."""
+        return best(self.outcomes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which of its own configurations the paper prefers here, remark by remark."""
+        return remarks(self._setting())
+
+    @property
+    def units_to_name_a_word(self) -> float:
+        """Units that must share a word for a private vocabulary to name it, if each has as many words as count.
+
+        At the default settings of a fit and without help of the noise; infinite where the budget has no room for it.
+        """
+        return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a private vocabulary would need, and what is assumed of a large one."""
+        seen = self.refined_words
+        if seen == self.n_words:
+            return (self._vocabulary_note,)
+        return (
+            self._vocabulary_note,
+            f"Of {self.n_words:,} words the refinement would see the {seen:,} most frequent, if frequencies fall as "
+            "in Zipf's law; where all words are about as frequent, the topics are worse.",
+        )
+
+    @property
+    def _vocabulary_note(self) -> str:
+        sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta))
+        if math.isinf(sharing):
+            return "This budget has no room for a private vocabulary."
+        here = ", as here," if self.n_documents < fewest else ""
+        return (
+            f"A private vocabulary names a word that about {sharing:,} units share, if each has {WORDS_PER_UNIT} "
+            f"different words; with fewer than {fewest:,} units{here} it is refused."
+        )
+
+    @property
+    def refined_words(self) -> int:
+        """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
+        setting = self._setting()
+        return refined(setting, sequential_split(setting).refine)[0] if self.refine_steps else self.n_words
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which configuration is expected to win."""
+        winner = self.best
+        if winner is None:
+            return "No configuration is expected to tell topics apart; the model would be the word frequencies."
+        said = f"Expected to win: {winner.name}, {winner.topics} topics with a relative error of {winner.error:.2g}."
+        level = ", ".join(outcome.name for outcome in self.level)
+        return f"{said} Level with it, as far as a forecast can tell: {level}." if level else said
+
+    @property
+    def level(self) -> tuple[Outcome, ...]:
+        """The proved configurations that the forecast cannot tell from the best one."""
+        winner = self.best
+        least = None if winner is None else winner.overall_error
+        if least is None:
+            return ()
+        others = (outcome for outcome in self.outcomes if outcome.proved and outcome.carries and outcome != winner)
+        return tuple(outcome for outcome in others if (outcome.overall_error or 0.0) < PRECISION * least)
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.n_documents:,} documents, {self.n_words:,} words, epsilon {self.epsilon:g}, "
+            f"delta {self.delta:g}: about {self.expected_topics} of {self.n_components} topics."
+        )
+        if self.enough:
+            return head
+        documents, epsilon = self.documents_needed, self.epsilon_needed
+        more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
+        weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
+        return f"{head} For all {self.n_components}: {more} at this epsilon, or {weaker} with these documents."
+
+    def _setting(self) -> Setting:
+        return Setting(
+            self.n_documents,
+            self.n_words,
+            self.n_components,
+            self.epsilon,
+            self.delta,
+            self.alpha0,
+            self.mean_length,
+            self.refine_steps,
+        )
+
+
+def plan(
+    n_documents: int,
+    n_words: int,
+    n_components: int,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    alpha0: float = 1.0,
+    mean_length: float = 100.0,
+) -> Plan:
+    """What these public numbers are expected to buy, and what more documents or a larger epsilon would."""
+    PrivacyBudget(epsilon, delta)
+    for name, value in (("n_documents", n_documents), ("n_words", n_words), ("n_components", n_components)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+            raise InputError(f"The {name!r} parameter of plan must be an int in the range [1, 2**63). Got {value!r}.")
+    for name, number in (("alpha0", alpha0), ("mean_length", mean_length)):
+        check_positive(number, name, "plan")
+    return Plan(n_documents, n_words, n_components, float(epsilon), float(delta), float(alpha0), float(mean_length))

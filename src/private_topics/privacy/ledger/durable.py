@@ -1,0 +1,200 @@
+"""The budgets of corpora in a file: reservations that survive a crash, shared by any number of processes.
+
+One SQLite file holds named corpora with their totals, and one row per fit (`ledger_file.py`). A row is committed, and
+on the disk, before `reserve` returns, and noise is drawn only after that. Every call opens its own connection, so
+threads, forks and pickled copies share nothing but the file. Proof: docs/proofs/ledger.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from private_topics.errors import LedgerError, PrivacyWarning
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger.file import (
+    LONGEST_NAME,
+    LONGEST_SETTINGS,
+    STATES,
+    Books,
+    LedgerEntry,
+    check,
+    digest,
+    now,
+    opened,
+    prepare,
+)
+from private_topics.privacy.ledger.in_memory import checked_set_aside
+from private_topics.privacy.ledger.reservations import (
+    SET_ASIDE,
+    Guarantee,
+    admits,
+    composed_epsilon,
+    refusal,
+    remaining_epsilon,
+    reservation_of,
+)
+
+__all__ = ["DurableLedger", "LedgerEntry"]
+
+
+class DurableLedger:
+    """The budget of one registered corpus in the file `path`. Pass it, or another one on that file, to every fit.
+
+    `label` is written beside this ledger's reservations.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], corpus: str, *, label: str = "") -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        self.corpus = _checked_name("corpus", corpus)
+        self.label = _checked_name("label", label, empty=True)
+        self._read()
+
+    @classmethod
+    def register(
+        cls,
+        path: str | os.PathLike[str],
+        name: str,
+        epsilon: float,
+        delta: float,
+        *,
+        set_aside: float = SET_ASIDE,
+    ) -> DurableLedger:
+        """Give a corpus its total, once and for all; registering it again with the same total changes nothing.
+
+        The file is made where there is none. `set_aside`: see `BudgetLedger`.
+        """
+        budget, set_aside = PrivacyBudget(epsilon, delta), checked_set_aside(set_aside)
+        row = _checked_name("name", name), budget.epsilon, budget.delta, set_aside
+        path = os.path.abspath(os.fspath(path))
+        with opened(path, create=True) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            prepare(connection, path)
+            found = connection.execute(
+                "SELECT name, epsilon, delta, set_aside FROM corpus WHERE name = ?", (name,)
+            ).fetchone()
+            if found is None:
+                time = now()
+                connection.execute("INSERT INTO corpus VALUES (?, ?, ?, ?, ?, ?)", (*row, time, digest(*row, time)))
+            elif found != row:
+                raise LedgerError(
+                    f"The corpus {name!r} is registered in {path} with epsilon={found[1]!r}, delta={found[2]!r}, "
+                    f"set_aside={found[3]!r}. The total of a corpus is fixed: what was released under it cannot be "
+                    "taken back."
+                )
+            connection.execute("COMMIT")
+        return cls(path, name)
+
+    @classmethod
+    def registered(cls, path: str | os.PathLike[str]) -> dict[str, PrivacyBudget]:
+        """The corpora of a file, by name, with their totals."""
+        path = os.path.abspath(os.fspath(path))
+        with opened(path) as connection:
+            check(connection, path)
+            names = [name for (name,) in connection.execute("SELECT name FROM corpus ORDER BY name")]
+            return {name: Books.read(connection, path, name).total for name in names}
+
+    @property
+    def total(self) -> PrivacyBudget:
+        """The registered total."""
+        return self._read().total
+
+    @property
+    def spent(self) -> tuple[PrivacyBudget, ...]:
+        """The budgets reserved so far."""
+        return tuple(reservation.budget for reservation in self._read().reservations)
+
+    @property
+    def epsilon_spent(self) -> float:
+        """Epsilon of all reservations together, at the total's delta, had they been planned together."""
+        books = self._read()
+        return composed_epsilon(books.reservations, books.total.delta)
+
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """Every reservation, in order."""
+        return self._read().entries
+
+    def remaining(self, delta: float | None = None, **kind: Any) -> float:
+        """The largest epsilon of a further fit at `delta` (the total's if not given); `kind` as in `reserve`."""
+        books = self._read()
+        delta = books.total.delta if delta is None else delta
+        return remaining_epsilon(books.total, books.reservations, books.set_aside, delta=delta, **kind)
+
+    def reserve(
+        self,
+        budget: PrivacyBudget,
+        *,
+        exact: bool = False,
+        guarantee: Guarantee | None = None,
+        threshold_delta: float = 0.0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Charge a fit, or refuse it; the number of its row. When it returns, the row is on the disk.
+
+        `exact`, `guarantee`, `threshold_delta`: see `BudgetLedger.reserve`. `settings`: public settings to note.
+        """
+        reservation = reservation_of(budget, exact=exact, guarantee=guarantee, threshold_delta=threshold_delta)
+        with opened(self.path) as connection:
+            connection.execute("BEGIN IMMEDIATE")  # the only writer from here to the commit
+            check(connection, self.path)
+            books = Books.read(connection, self.path, self.corpus)
+            if not admits(books.total, [*books.reservations, reservation], books.set_aside):
+                raise refusal(books.total, reservation)
+            number = books.append(connection, reservation, self.label, _noted_text("settings", settings))
+            connection.execute("COMMIT")
+            return number
+
+    def finish(self, entry: int, *, results: Mapping[str, Any] | None = None) -> None:
+        """Note that a fit came to its end. For the reader only, so a failure warns: the cost was written before.
+
+        `results`: public values that were not known at the reservation, such as the size of a private vocabulary.
+        """
+        try:
+            with opened(self.path) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                check(connection, self.path)
+                row = STATES[1], _noted_text("results", results), entry, self.corpus
+                connection.execute("UPDATE reservation SET state = ?, results = ? WHERE id = ? AND corpus = ?", row)
+                connection.execute("COMMIT")
+        except LedgerError as error:
+            warnings.warn(f"The fit is finished, but the ledger could not note it. {error}", PrivacyWarning, 2)
+
+    def _read(self) -> Books:
+        with opened(self.path) as connection:
+            connection.execute("BEGIN")
+            check(connection, self.path)
+            return Books.read(connection, self.path, self.corpus)
+
+    def __deepcopy__(self, memo: Any) -> DurableLedger:
+        return self
+
+    def __copy__(self) -> DurableLedger:
+        return self
+
+    def __sklearn_clone__(self) -> DurableLedger:
+        return self
+
+    def __repr__(self) -> str:
+        return f"DurableLedger({self.path!r}, corpus={self.corpus!r})"
+
+
+def _noted_text(parameter: str, values: Mapping[str, Any] | None) -> str:
+    noted = {} if values is None else values
+    if not isinstance(noted, Mapping):
+        raise LedgerError(f"The {parameter!r} noted in a ledger must be a mapping.")
+    noted = dict(noted)
+    if not all(isinstance(value, str | int | float | bool | None) for value in noted.values()):
+        raise LedgerError(f"The {parameter!r} noted in a ledger must be plain: strings, numbers, booleans or None.")
+    text = json.dumps(noted, sort_keys=True)
+    if len(text) > LONGEST_SETTINGS:
+        raise LedgerError(f"The {parameter!r} noted in a ledger must fit into {LONGEST_SETTINGS} characters.")
+    return text
+
+
+def _checked_name(parameter: str, text: str, *, empty: bool = False) -> str:
+    if not isinstance(text, str) or not (text or empty) or len(text) > LONGEST_NAME or not text.isprintable():
+        raise LedgerError(f"The {parameter!r} of a ledger must be printable, of at most {LONGEST_NAME} characters.")
+    return text

@@ -1,0 +1,1 @@
+"""Every value that a private fit releases, one module for each kind."""

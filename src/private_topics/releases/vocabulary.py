@@ -1,0 +1,116 @@
+"""A vocabulary read off a private corpus, released like any other statistic: a weighted Gaussian set union.
+
+Every unit spreads the weight 1/sqrt(t) over its t different words; words whose sum plus noise reaches a threshold are
+named. The threshold depends on public numbers only, and hides, but for a probability of `threshold_delta`, whatever
+word a single unit brings. Proof: docs/proofs/vocabulary.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from private_topics.corpus.words.vocabulary import union_weights
+from private_topics.errors import InputError, PrivacyError
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.lattice import step_for
+from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
+from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, units_to_pass, word_weight
+
+MOST_UNITS = 2.0**40
+FEWEST_UNITS = 2
+VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
+"""The part of the budget for the vocabulary of a fit, and the part of delta for the threshold of any."""
+WORDS_PER_UNIT = 100
+"""How many different words count for one unit unless said otherwise."""
+
+
+def release_vocabulary(
+    run: PrivateRun,
+    units: Iterable[Iterable[str]],
+    *,
+    share: float,
+    threshold_delta: float | None = None,
+    most_words_per_unit: int = WORDS_PER_UNIT,
+    size: int | None = None,
+) -> list[str]:
+    """Words that many units use, sorted, under the budget of `run`.
+
+    Parameters
+    ----------
+    run : made with `PrivateRun(budget, threshold_delta=...)`, the part of delta for the threshold.
+    units : the words of each privacy unit (a document, or a user: `corpus.vocabulary.user_units`), read once. Only
+        the sum of weights is kept, a number for each different word.
+    share : fraction of the budget, `BudgetSplit.vocabulary`.
+    threshold_delta : probability with which a word of one unit alone may be named; all the run sets aside if None.
+    most_words_per_unit : public limit on the different words that count for a unit.
+    size : keep at most this many words, those with the largest noisy weights. Free: they are released.
+    """
+    _check_most_words(most_words_per_unit)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
+        raise InputError(
+            f"The 'size' parameter of release_vocabulary must be None or an int in the range [1, inf). Got {size!r}."
+        )
+    if not run.threshold_delta > 0:  # known before the corpus is read
+        raise PrivacyError("A private vocabulary needs a part of delta: PrivateRun(budget, threshold_delta=...).")
+    query = vocabulary_query(run, share)
+    weight = cache(lambda count: word_weight(count, query.step))
+    released = run.release_words(
+        query,
+        union_weights(units, int(most_words_per_unit), weight),
+        share,
+        threshold_delta=run.threshold_delta if threshold_delta is None else threshold_delta,
+        most_words=int(most_words_per_unit),
+    )
+    return _largest(released, size)
+
+
+def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words: int = 1) -> int:
+    """How many units, of `words` different words each, must share a word for it to be named without help of noise.
+
+    A public number. With fewer units than it is for one word, none can be named but by noise.
+    """
+    _check_most_words(most_words_per_unit)
+    sigma = run.sigma(vocabulary_query(run, share), share)
+    return max(FEWEST_UNITS, math.ceil(units_to_pass(words, int(most_words_per_unit), sigma, run.threshold_delta)))
+
+
+def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
+    """`units_needed` of a fit with its default settings: for units of as many words as count, and of one.
+
+    Infinite where the budget has no room for a vocabulary.
+    """
+    try:
+        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta)
+        many, one = (units_needed(run, VOCABULARY_SHARE, WORDS_PER_UNIT, words) for words in (WORDS_PER_UNIT, 1))
+    except (PrivacyError, InputError):
+        return math.inf, math.inf
+    return many, one
+
+
+def _check_most_words(most_words_per_unit: int) -> None:
+    if isinstance(most_words_per_unit, bool) or not isinstance(most_words_per_unit, int | np.integer):
+        raise InputError("The 'most_words_per_unit' parameter of release_vocabulary must be an int.")
+    if not 1 <= most_words_per_unit <= MOST_WORDS_PER_UNIT:
+        raise InputError(
+            "The 'most_words_per_unit' parameter of release_vocabulary must be an int in the range [1, 2**20]. "
+            f"Got {most_words_per_unit!r} instead."
+        )
+
+
+def vocabulary_query(run: PrivateRun, share: float) -> Query:
+    """The sum of the units' weights, on a lattice that suits its noise. docs/proofs/vocabulary.md"""
+    draft = Query("vocabulary", "vector", SENSITIVITY, 1.0, "vocabulary")
+    return replace(draft, step=step_for(run.sigma(draft, share), 1, MOST_UNITS))
+
+
+def _largest(released: ReleasedWords, size: int | None) -> list[str]:
+    """At most `size` words by noisy weight, the earlier word first where weights are equal; sorted."""
+    if size is None or len(released.words) <= size:
+        return list(released.words)
+    order = np.argsort(-released.value, kind="stable")[: int(size)]
+    return sorted(released.words[index] for index in order)

@@ -1,0 +1,1 @@
+"""What each unit contributes, and its exact sum."""

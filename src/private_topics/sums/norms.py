@@ -1,0 +1,100 @@
+"""How large one document's contribution is: the norms that clipping needs, each a function of that document alone.
+
+Every loop below runs over one document in the order of its words, outside BLAS and in operations that IEEE 754 rounds
+in one way only, so the result does not change with the batch, the number of threads, the other documents or the
+machine.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.inference.lanes import lane_sums
+from private_topics.sums.features import SHORTEST
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def count_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
+    """`||c||` of each document; zero for a document that contributes nothing."""
+    out = np.zeros(len(indptr) - 1)
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            squares = 0.0
+            for p in range(indptr[n], indptr[n + 1]):
+                squares += np.float64(counts[p]) * np.float64(counts[p])
+            out[n] = np.sqrt(squares)
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
+    """`||phi2||_F` on the words present: `sqrt((Σc²)² - 2Σc³ + Σc²) / (l(l-1))`, `l` the full length."""
+    out = np.zeros(len(indptr) - 1)
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            squares = 0.0
+            repeats = 0.0  # Σ of c²(c-1)² - c⁴, so that no large powers cancel
+            for p in range(indptr[n], indptr[n + 1]):
+                c = np.float64(counts[p])
+                squares += c * c
+                repeats += c * c * (1.0 - 2.0 * c)
+            length = np.float64(lengths[n])
+            out[n] = np.sqrt(max(0.0, squares * squares + repeats)) / (length * (length - 1.0))
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: ignore[no-untyped-def]
+    """For each document `||y||`, `r2 = Σ c ||w||²` and `r3 = Σ c ||w||³`, as columns."""
+    out = np.zeros((len(indptr) - 1, 3))
+    square = np.zeros(len(frame))
+    for word in range(len(frame)):
+        for a in range(frame.shape[1]):
+            square[word] += frame[word, a] * frame[word, a]
+    cube = square * np.sqrt(square)
+    for n in prange(len(indptr) - 1):
+        if lengths[n] >= SHORTEST:
+            total = 0.0
+            for a in range(frame.shape[1]):
+                total += projected[n, a] * projected[n, a]
+            out[n, 0] = np.sqrt(total)
+            for p in range(indptr[n], indptr[n + 1]):
+                out[n, 1] += counts[p] * square[words[p]]
+                out[n, 2] += counts[p] * cube[words[p]]
+    return out
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
+    """Frobenius norm of each document's statistic `c_w r_wi` (words × topics), and `Σ_i pull·topic` of each entry."""
+    norms = np.zeros(len(indptr) - 1)
+    totals = np.empty(len(words))
+    for n in prange(len(indptr) - 1):
+        norm = 0.0
+        for p in range(indptr[n], indptr[n + 1]):
+            total, squares = lane_sums(pull[n], word_topics[words[p]])
+            totals[p] = total
+            if total > 0.0:
+                ratio = counts[p] / total
+                norm += ratio * ratio * squares
+        norms[n] = np.sqrt(norm)
+    return norms, totals
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def cube_roots(values):  # type: ignore[no-untyped-def]
+    """Cube roots of non-negative numbers to an ulp or two, by Newton's steps: the library's differ by machine."""
+    out = np.zeros(len(values))
+    for n in prange(len(values)):
+        if values[n] > 0.0:
+            fraction, exponent = math.frexp(values[n])
+            third = (exponent + 3072) // 3 - 1024
+            x = math.ldexp(fraction, exponent - 3 * third)  # in [1/2, 4)
+            y = 0.65 + 0.25 * x
+            for _ in range(6):
+                y = (2.0 * y + x / (y * y)) / 3.0
+            out[n] = math.ldexp(y, third)
+    return out

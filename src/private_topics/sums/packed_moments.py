@@ -1,0 +1,97 @@
+"""Second and third moments as vectors of their different entries, each times the number of places it has.
+
+An entry of a symmetric array stands in 1, 2, 3 or 6 places. Stored once and multiplied by that number, the L1 norm of
+the vector is that of the whole array. All sums are integers, hence exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.corpus.counts.layout import WordBlock, interleaved
+from private_topics.sums.third_order import symmetric_part
+
+
+def packed_triples(n_words: int) -> int:
+    """How many different entries a symmetric `n_words`³ array has."""
+    return n_words * (n_words + 1) * (n_words + 2) // 6
+
+
+def pack_pairs(upper: np.ndarray) -> np.ndarray:
+    """The upper triangle of a symmetric matrix as a vector, what lies off the diagonal twice."""
+    packed: np.ndarray = upper[np.triu_indices(len(upper))] * 2
+    packed[diagonal_places(len(upper))] //= 2
+    return packed
+
+
+def unpack_pairs(packed: np.ndarray, n_words: int) -> np.ndarray:
+    """The symmetric matrix back from its packed entries."""
+    matrix = np.zeros((n_words, n_words))
+    matrix[np.triu_indices(n_words)] = packed / 2.0
+    result: np.ndarray = matrix + matrix.T
+    return result
+
+
+def diagonal_places(n_words: int) -> np.ndarray:
+    """Where the diagonal is in a packed matrix."""
+    row = np.arange(n_words)
+    return row * n_words - row * (row - 1) // 2
+
+
+def add_packed_triples(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
+    """Add `Σ_n weights[n] l(l-1)(l-2) phi3_n`, packed; integers in, exact integers out."""
+    _add_packed_triples(
+        interleaved(block.n_words),
+        block.word_start,
+        block.by_word,
+        block.document_of,
+        block.indptr,
+        block.words,
+        block.counts,
+        weights,
+        out,
+    )
+
+
+def packed_inside(packed: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """`A(W, W, W)` of the symmetric array behind `packed`, slice by slice: no d³ array is formed."""
+    n_words, rank = frame.shape
+    total = np.zeros((rank, rank, rank))
+    start = 0
+    for word in range(n_words):
+        rest = n_words - word
+        stop = start + rest * (rest + 1) // 2
+        piece = np.zeros((rest, rest))
+        piece[np.triu_indices(rest)] = packed[start:stop]
+        total += np.multiply.outer(frame[word], frame[word:].T @ piece @ frame[word:])
+        start = stop
+    return symmetric_part(total)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_packed_triples(order, word_start, by_word, document_of, indptr, words, counts, weights, out):  # type: ignore[no-untyped-def]
+    d = len(word_start) - 1
+    for o in prange(len(order)):
+        i = order[o]
+        m = d - i
+        start = (d * (d + 1) * (d + 2) - m * (m + 1) * (m + 2)) // 6
+        for at in range(word_start[i], word_start[i + 1]):
+            p = by_word[at]
+            n = document_of[p]
+            own = np.int64(counts[p])
+            scaled = np.int64(weights[n]) * own
+            if scaled == 0:
+                continue
+            for r in range(p, indptr[n + 1]):
+                a = words[r] - i
+                row = start + a * m - a * (a - 1) // 2 - a
+                second = np.int64(counts[r])
+                if r == p:
+                    out[row + a] += scaled * (own - 1) * (own - 2)
+                    pair = 3 * scaled * (own - 1)
+                else:
+                    out[row + a] += 3 * scaled * second * (second - 1)
+                    pair = 6 * scaled * second
+                for s in range(r + 1, indptr[n + 1]):
+                    out[row + words[s] - i] += pair * np.int64(counts[s])

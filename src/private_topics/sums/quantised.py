@@ -1,0 +1,200 @@
+"""Exact integer sums of clipped contributions. Sums of integers do not depend on order, threads or partitions.
+
+A contribution is truncated towards zero on a public grid before it is summed, so its norm never grows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.corpus.counts.layout import (
+    WordBlock,
+    add_transposed_times,
+    add_weighted_counts,
+    interleaved,
+    times_matrix,
+)
+from private_topics.sums.norms import cube_roots, frame_norms
+from private_topics.sums.third_order import three_placements, unpack_cube
+
+SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
+SQUARE_BITS, CUBE_BITS = 22, 14
+PRODUCT_ROWS = 512  # 512 · 2^44 = 2^53 and 512 · 2^14 · 2^28 = 2^51: partial sums of the products are exact integers
+SMALLEST_ROW, SMALLEST_BOUND = 2.0**-200, 1e-300  # no step underflows, no quotient overflows, whatever the frame
+ASSEMBLY_ERROR = 2.0**-40  # of units × clip, for contractions over at most 2,000 words: docs/proofs/tensor.md
+
+
+def truncated(values: np.ndarray, step: float) -> np.ndarray:
+    """Whole steps, towards zero."""
+    result: np.ndarray = np.trunc(values / step).astype(np.int64)
+    return result
+
+
+def finest_step(largest_sum: float) -> float:
+    """The finest power of two in which an int64 holds sums up to `largest_sum`, with two bits to spare."""
+    return math.ldexp(1.0, math.frexp(largest_sum)[1] - 60)
+
+
+def _root_step(root: float, bits: int) -> float:
+    """A power of two in which numbers up to `root` stay below 2^bits."""
+    return math.ldexp(1.0, math.frexp(root)[1] - bits)
+
+
+@dataclass(frozen=True)
+class FrameNorms:
+    """Public-bound ingredients of one block inside a frame."""
+
+    projected: np.ndarray
+    length: np.ndarray  # ||y||
+    second: np.ndarray  # r2
+    third: np.ndarray  # r3
+    pairs: np.ndarray  # l(l-1), one where the document is too short
+    triples: np.ndarray  # l(l-1)(l-2)
+
+    @classmethod
+    def of(cls, block: WordBlock, lengths: np.ndarray, frame: np.ndarray) -> FrameNorms:
+        projected = times_matrix(block.indptr, block.words, block.counts, frame)
+        norms = frame_norms(block.indptr, block.words, block.counts, lengths, frame, projected)
+        length = np.maximum(lengths, 3).astype(np.float64)
+        pairs = length * (length - 1.0)
+        return cls(projected, norms[:, 0], norms[:, 1], norms[:, 2], pairs, pairs * (length - 2.0))
+
+    def second_bound(self) -> np.ndarray:
+        """`||W'phi2 W|| <= sqrt(||y||⁴ + r2²) / (l(l-1))`."""
+        square = self.length * self.length
+        result: np.ndarray = np.sqrt(square * square + self.second * self.second) / self.pairs
+        return result
+
+    def third_bound(self) -> np.ndarray:
+        """`||phi3(W,W,W)|| <= (||y||³ + 3||y|| r2 + 2 r3) / (l(l-1)(l-2))`."""
+        total = self.length * self.length * self.length + 3.0 * self.length * self.second + 2.0 * self.third
+        result: np.ndarray = total / self.triples
+        return result
+
+
+@dataclass
+class QuantisedFrameSums:
+    """Integer sums from which the second and third moment inside the frame are assembled."""
+
+    frame: np.ndarray
+    n_units: int
+    second_clip: float
+    third_clip: float
+    totals: tuple[np.ndarray, ...] | None = None  # to go on from: square, cube, cross, mass
+    row_step: float = field(init=False)
+    mass_step: float = field(init=False)
+    square_step: float = field(init=False)
+    cube_step: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_words, rank = self.frame.shape
+        widest = max(float(np.sqrt((self.frame**2).sum(axis=1)).max()), SMALLEST_ROW)
+        self.row_step = finest_step(1.5 * self.n_units * widest)
+        self.mass_step = finest_step(0.5 * self.n_units)
+        room = 62 - int(self.n_units).bit_length()  # the totals of squares and cubes fit in int64
+        self.square_step = _root_step(math.sqrt(self.second_clip), min(SQUARE_BITS, room // 2))
+        self.cube_step = _root_step(float(np.cbrt(self.third_clip)), min(CUBE_BITS, room // 3))
+        if self.totals is None:
+            shapes = (rank, rank), (rank, rank * (rank + 1) // 2), (n_words, rank), (2, n_words)
+            self.totals = tuple(np.zeros(shape, np.int64) for shape in shapes)
+        self.square, self.cube, self.cross, self.mass = self.totals
+
+    def factors(self, norms: FrameNorms) -> tuple[np.ndarray, np.ndarray]:
+        """Clip factors in [0, 1] of both features; zero for a document that contributes nothing."""
+        used = (norms.length + norms.second) > 0
+        second = np.minimum(1.0, self.second_clip * SAFETY / np.maximum(norms.second_bound(), SMALLEST_BOUND))
+        third = np.minimum(1.0, self.third_clip * SAFETY / np.maximum(norms.third_bound(), SMALLEST_BOUND))
+        return np.where(used, second, 0.0), np.where(used, third, 0.0)
+
+    def add(self, block: WordBlock, norms: FrameNorms, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Add one block; return the clip factors."""
+        second, third = self.factors(norms)
+        second_weight = share * second / norms.pairs
+        third_weight = share * third / norms.triples
+        rows = truncated(norms.projected * third_weight[:, None], self.row_step)
+        order = interleaved(block.n_words)
+        add_transposed_times(
+            order, block.word_start, block.by_word, block.document_of, block.counts, rows, self.cross
+        )
+        for index, weight in enumerate((second_weight, third_weight)):
+            add_weighted_counts(
+                block.indptr, block.words, block.counts, truncated(weight, self.mass_step), self.mass[index]
+            )
+        self._add_powers(
+            norms.projected * np.sqrt(second_weight * SAFETY)[:, None],
+            norms.projected * cube_roots(third_weight * SAFETY)[:, None],
+        )
+        return second, third
+
+    def _add_powers(self, for_square: np.ndarray, for_cube: np.ndarray) -> None:
+        first, second = np.triu_indices(self.frame.shape[1])
+        for start in range(0, len(for_square), PRODUCT_ROWS):
+            rows = np.trunc(for_square[start : start + PRODUCT_ROWS] / self.square_step)
+            self.square += (rows.T @ rows).astype(np.int64)
+            rows = np.trunc(for_cube[start : start + PRODUCT_ROWS] / self.cube_step)
+            self.cube += (rows.T @ (rows[:, first] * rows[:, second])).astype(np.int64)
+
+    def second(self) -> np.ndarray:
+        """`Σ W'phi2 W` (clipped), assembled in float64 from the exact sums."""
+        product = self.square * self.square_step**2
+        product -= (self.frame.T * (self.mass[0] * self.mass_step)) @ self.frame
+        result: np.ndarray = (product + product.T) / 2.0
+        return result
+
+    def third(self) -> np.ndarray:
+        """`Σ phi3(W,W,W)` (clipped), assembled in float64 from the exact sums."""
+        n_words, rank = self.frame.shape
+        flat = (self.frame[:, :, None] * self.frame[:, None, :]).reshape(n_words, rank * rank)
+        mixed = (flat.T @ (self.cross * self.row_step)).reshape(rank, rank, rank)
+        weighted = self.frame * (self.mass[1] * self.mass_step)[:, None]
+        triple = (flat.T @ weighted).reshape(rank, rank, rank)
+        total = unpack_cube(self.cube * self.cube_step**3) - three_placements(mixed) + 2.0 * triple
+        result: np.ndarray = total[tuple(np.sort(np.indices(total.shape), axis=0))]  # equal entries, to the last bit
+        return result
+
+
+def add_statistic(
+    block: WordBlock,
+    word_topics: np.ndarray,
+    pull: np.ndarray,
+    totals: np.ndarray,
+    weights: np.ndarray,
+    step: float,
+    out: np.ndarray,
+) -> None:
+    """`out[w, i] += Σ_n trunc(weights[n] c_nw r_nwi / step)`, words × topics, exact; `totals`: `statistic_norms`."""
+    _add_statistic(
+        interleaved(block.n_words),
+        block.word_start,
+        block.by_word,
+        block.document_of,
+        block.counts,
+        word_topics,
+        pull,
+        totals,
+        weights / step,
+        out,
+    )
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_statistic(  # type: ignore[no-untyped-def]
+    order, word_start, by_word, document_of, counts, word_topics, pull, totals, weights, out
+):
+    k = word_topics.shape[1]
+    for o in prange(len(order)):
+        word = order[o]
+        topic = word_topics[word]
+        row = out[word]
+        for q in range(word_start[word], word_start[word + 1]):
+            p = by_word[q]
+            n = document_of[p]
+            if weights[n] > 0.0 and totals[p] > 0.0:  # also keeps 0 · inf away from the integers
+                scaled = weights[n] * counts[p] / totals[p]
+                e = pull[n]
+                for a in range(k):
+                    row[a] += np.int64(scaled * e[a] * topic[a])

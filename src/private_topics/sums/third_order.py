@@ -1,0 +1,150 @@
+"""Counts → sums inside a frame `W` (words × r): `P = Σ W'phi2 W` and `T = Σ phi3(W,W,W)`, never a d³ array.
+
+With `y = W'c` and rows `w_i` of `W`:
+
+    phi3(W,W,W) · l(l-1)(l-2) = y⊗y⊗y - 3·sym( (Σ_i c_i w_i⊗w_i) ⊗ y ) + 2 Σ_i c_i w_i⊗w_i⊗w_i
+
+Summed over documents, the first term is a sum of cubes of `y`; the others need only `Z = C'(weights·Y)` (words × r)
+and `C'weights` (words). Both are added in place, each cell by one thread and in the order of the documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit, prange
+
+from private_topics.corpus.counts.layout import WordBlock, interleaved, times_matrix
+from private_topics.sums.features import DocumentWeights
+
+CUBE_ROWS = 4  # rows of the cube that one thread owns: each such group forms the products of pairs anew
+CUBE_DOCUMENTS = 4  # documents added at once: fewer loads and stores of the cube
+
+
+@dataclass
+class FrameSums:
+    """Running sums of one pass; `cross` and `mass` cover all words, so topics can be read off on all of them."""
+
+    n_words: int
+    rank: int
+    cube: np.ndarray = field(init=False)
+    cross_second: np.ndarray = field(init=False)
+    cross_third: np.ndarray = field(init=False)
+    mass_second: np.ndarray = field(init=False)
+    mass_third: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        pairs = self.rank * (self.rank + 1) // 2
+        self.cube = np.zeros((self.rank, pairs))
+        self.cross_second = np.zeros((self.n_words, self.rank))
+        self.cross_third = np.zeros((self.n_words, self.rank))
+        self.mass_second = np.zeros(self.n_words)
+        self.mass_third = np.zeros(self.n_words)
+
+    def add(self, block: WordBlock, frame: np.ndarray, weights: DocumentWeights) -> None:
+        """Add a block; `frame` has a row for each word of the block (zero for words outside the frame)."""
+        projected = times_matrix(block.indptr, block.words, block.counts, frame)
+        add_cube(projected, weights.third, self.cube)
+        _add_cross(
+            interleaved(block.n_words), block.word_start, block.by_word, block.document_of, block.counts, projected,
+            weights.second, weights.third, self.cross_second, self.cross_third, self.mass_second, self.mass_third,
+        )  # fmt: skip
+
+    def second(self, frame: np.ndarray) -> np.ndarray:
+        """`Σ W'phi2 W`."""
+        product = frame.T @ self.cross_second - (frame.T * self.mass_second) @ frame
+        result: np.ndarray = (product + product.T) / 2.0
+        return result
+
+    def second_all_words(self, frame: np.ndarray) -> np.ndarray:
+        """`Σ phi2 W` with a row for every word, those outside the frame included."""
+        result: np.ndarray = self.cross_second - self.mass_second[:, None] * frame
+        return result
+
+    def third(self, frame: np.ndarray) -> np.ndarray:
+        """`Σ phi3(W,W,W)`, symmetric."""
+        rank = self.rank
+        rows = np.flatnonzero(frame.any(axis=1))  # the others add nothing, and all words × rank² would not fit
+        inside = frame[rows]
+        flat = (inside[:, :, None] * inside[:, None, :]).reshape(len(rows), rank * rank)
+        mixed = (flat.T @ self.cross_third[rows]).reshape(rank, rank, rank)
+        triple = (flat.T @ (inside * self.mass_third[rows, None])).reshape(rank, rank, rank)
+        return unpack_cube(self.cube) - three_placements(mixed) + 2.0 * triple
+
+
+def add_cube(projected: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    """`out[a, (b<=c)] += Σ_n weights[n] y_a y_b y_c`."""
+    _add_cube(projected, weights, out)
+
+
+def unpack_cube(packed: np.ndarray) -> np.ndarray:
+    """Rank × pairs back to a rank³ array, symmetrised."""
+    rank = len(packed)
+    first, second = np.triu_indices(rank)
+    cube = np.empty((rank, rank, rank))
+    cube[:, first, second] = packed
+    cube[:, second, first] = packed
+    return symmetric_part(cube)
+
+
+def three_placements(mixed: np.ndarray) -> np.ndarray:
+    """`mixed[a,b,c]` is symmetric in (a, b); the sum over the three places of the odd index c."""
+    result: np.ndarray = mixed + mixed.transpose(0, 2, 1) + mixed.transpose(2, 1, 0)
+    return result
+
+
+def symmetric_part(tensor: np.ndarray) -> np.ndarray:
+    """Average of a 3-tensor over the six orders of its indices."""
+    half = tensor + tensor.transpose(0, 2, 1)
+    result: np.ndarray = (half + half.transpose(1, 0, 2) + half.transpose(2, 1, 0)) / 6.0
+    return result
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_cross(  # type: ignore[no-untyped-def]
+    order, word_start, by_word, document_of, counts, rows, second, third, cross_second, cross_third, mass_second,
+    mass_third,
+):  # fmt: skip
+    """Both `C'(weights·rows)` and both `C'weights` in one walk over each word's documents."""
+    r = rows.shape[1]
+    for o in prange(len(order)):
+        word = order[o]
+        into_second, into_third = cross_second[word], cross_third[word]
+        for q in range(word_start[word], word_start[word + 1]):
+            p = by_word[q]
+            n = document_of[p]
+            by_second, by_third = counts[p] * second[n], counts[p] * third[n]
+            mass_second[word] += by_second
+            mass_third[word] += by_third
+            y = rows[n]
+            for a in range(r):
+                into_second[a] += by_second * y[a]
+                into_third[a] += by_third * y[a]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_cube(projected, weights, out):  # type: ignore[no-untyped-def]
+    n_documents, rank = projected.shape
+    n_pairs = out.shape[1]
+    for group in prange((rank + CUBE_ROWS - 1) // CUBE_ROWS):
+        first_row = group * CUBE_ROWS
+        pairs = np.zeros((CUBE_DOCUMENTS, n_pairs))
+        factor = np.empty((CUBE_ROWS, CUBE_DOCUMENTS))
+        for start in range(0, n_documents, CUBE_DOCUMENTS):
+            factor[:] = 0.0
+            for m in range(min(CUBE_DOCUMENTS, n_documents - start)):
+                y = projected[start + m]
+                products = pairs[m]
+                at = 0
+                for b in range(rank):
+                    for c in range(rank - b):
+                        products[at + c] = y[b] * y[b + c]
+                    at += rank - b
+                for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
+                    factor[a - first_row, m] = weights[start + m] * y[a]
+            for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
+                row = out[a]
+                f = factor[a - first_row]
+                for j in range(n_pairs):
+                    row[j] += (f[0] * pairs[0, j] + f[1] * pairs[1, j]) + (f[2] * pairs[2, j] + f[3] * pairs[3, j])

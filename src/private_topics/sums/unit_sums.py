@@ -1,0 +1,159 @@
+"""Every sum of a private fit over the privacy units, as a small object that can be sent to where the documents are.
+
+    zeros()            the arrays of the sum, all int64
+    add(part, totals)  the part's contribution, in place
+
+A document's contribution is a function of its own counts, its share of its unit and the public fields of the object;
+it is clipped, truncated to a public grid and only then added. Sums of integers are exact, so the total does not
+depend on how the corpus is cut, in which order the parts are added, or where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from private_topics.inference.fold_in import fold_in
+from private_topics.sums.norm_histogram import BINS, add_norms
+from private_topics.sums.norms import count_norms, pair_norms, statistic_norms
+from private_topics.sums.parts import Part
+from private_topics.sums.quantised import SAFETY, FrameNorms, QuantisedFrameSums, add_statistic, truncated
+from private_topics.sums.second_order import add_first_moment, add_second_moment
+
+Totals = tuple[np.ndarray, ...]
+
+
+class UnitSum(Protocol):
+    """What an engine computes: it is picklable, and says how one part is added."""
+
+    def zeros(self) -> Totals: ...
+
+    def add(self, part: Part, totals: Totals) -> None: ...
+
+
+@dataclass(frozen=True)
+class NormedCounts:
+    """`Σ c/||c||` over all words."""
+
+    n_words: int
+    step: float
+
+    def zeros(self) -> Totals:
+        return (np.zeros(self.n_words, np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        norms = count_norms(part.block.indptr, part.block.data, part.lengths)
+        add_first_moment(part.block, truncated(unit_weights(norms, part.share), self.step), totals[0])
+
+
+@dataclass(frozen=True)
+class PairNormHistogram:
+    """Units by the norm of `phi2` on the words of the spectral stage."""
+
+    words: np.ndarray
+    step: float
+
+    def zeros(self) -> Totals:
+        return (np.zeros(BINS + 2, np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        block = part.on(self.words)
+        add_norms(pair_norms(block.indptr, block.counts, part.lengths), part.share, self.step, totals[0])
+
+
+@dataclass(frozen=True)
+class ClippedPairs:
+    """The upper triangle of `Σ s·phi2` on the words of the spectral stage, and `Σ s`."""
+
+    words: np.ndarray
+    clip: float
+    step: float
+    factor_step: float
+
+    def zeros(self) -> Totals:
+        return np.zeros((len(self.words), len(self.words)), np.int64), np.zeros(1, np.int64)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        block = part.on(self.words)
+        factor = clip_factors(pair_norms(block.indptr, block.counts, part.lengths), self.clip)
+        length = np.maximum(part.lengths, 3).astype(np.float64)
+        weights = part.share * factor / (length * (length - 1.0))
+        add_second_moment(block, truncated(weights, self.step), totals[0])
+        totals[1][0] += truncated(part.share * factor, self.factor_step).sum()
+
+
+@dataclass(frozen=True)
+class FrameNormHistograms:
+    """Units by the bounds on the norms of both moments inside a released frame, a row each."""
+
+    words: np.ndarray
+    frame: np.ndarray
+    step: float
+
+    def zeros(self) -> Totals:
+        return (np.zeros((2, BINS + 2), np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        norms = FrameNorms.of(part.on(self.words), part.lengths, self.frame)
+        for row, bound in enumerate((norms.second_bound(), norms.third_bound())):
+            add_norms(bound, part.share, self.step, totals[0][row])
+
+
+@dataclass(frozen=True)
+class ClippedFrameMoments:
+    """The exact sums behind both clipped moments inside a released frame, and both sums of clip factors, last."""
+
+    words: np.ndarray
+    frame: np.ndarray
+    n_units: int
+    second_clip: float
+    third_clip: float
+    factor_step: float
+
+    def zeros(self) -> Totals:
+        sums = self.sums()
+        return sums.square, sums.cube, sums.cross, sums.mass, np.zeros(2, np.int64)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        block = part.on(self.words)
+        factors = self.sums(totals).add(block, FrameNorms.of(block, part.lengths, self.frame), part.share)
+        totals[-1][:] += [truncated(part.share * factor, self.factor_step).sum() for factor in factors]
+
+    def sums(self, totals: Totals | None = None) -> QuantisedFrameSums:
+        """The sums as the moments are assembled from them; new ones without `totals`."""
+        kept = None if totals is None else totals[:-1]
+        return QuantisedFrameSums(self.frame, self.n_units, self.second_clip, self.third_clip, kept)
+
+
+@dataclass(frozen=True)
+class TopicStatistic:
+    """`Σ c_w r_wi / norm` under public topics, over some words (None: all): words × topics."""
+
+    words: np.ndarray | None
+    word_topics: np.ndarray
+    prior: np.ndarray
+    step: float
+
+    def zeros(self) -> Totals:
+        return (np.zeros(self.word_topics.shape, np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        block = part.on_all_words() if self.words is None else part.on(self.words)
+        _, pull = fold_in(block.indptr, block.words, block.counts, self.word_topics, self.prior)
+        norms, sums = statistic_norms(block.indptr, block.words, block.counts, self.word_topics, pull)
+        weights = unit_weights(np.where(part.lengths >= 3, norms, 0.0), part.share)
+        add_statistic(block, self.word_topics, pull, sums, weights, self.step, totals[0])
+
+
+def unit_weights(norms: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """`share/norm`, a little less; zero where the norm is."""
+    used = norms > 0
+    return np.where(used, share * SAFETY / np.where(used, norms, 1.0), 0.0)
+
+
+def clip_factors(norms: np.ndarray, clip: float) -> np.ndarray:
+    """`min(1, clip/norm)`, a little less; zero where the norm is."""
+    used = norms > 0
+    return np.where(used, np.minimum(1.0, clip * SAFETY / np.where(used, norms, 1.0)), 0.0)

@@ -1,0 +1,459 @@
+"""Blocks: every kind of corpus gives the same counts at every pass, and bad ones are refused."""
+
+import gzip
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from private_topics.corpus.counts import block_source, uci
+from private_topics.corpus.counts.blocks import (
+    CountBlocks,
+    FolderBlocks,
+    IterableBlocks,
+    MatrixBlocks,
+    UCIBlocks,
+    as_blocks,
+    write_npz_block,
+    write_parquet_block,
+)
+from private_topics.corpus.counts.matrix import stack_rows
+from private_topics.errors import InputError
+
+DENSE = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
+WRITERS = {".npz": write_npz_block, ".parquet": write_parquet_block}
+
+corpora = st.tuples(st.integers(1, 12), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.int64, shape, elements=st.sampled_from([0, 0, 0, 1, 2, 30, 2**31 - 1]))
+)
+
+
+def assert_same(corpus: CountBlocks, dense: np.ndarray) -> None:
+    """Two passes, both equal to `dense`, in canonical blocks."""
+    for _ in range(2):
+        blocks = list(corpus)
+        for block in blocks:
+            assert block.shape[1] == corpus.n_words == dense.shape[1]
+            assert (block.indices.dtype, block.indptr.dtype, block.data.dtype) == (
+                np.int32,
+                np.int64,
+                np.int32,
+            )
+            assert block.shape[0] > 0
+        np.testing.assert_array_equal(stack_rows(blocks).toarray(), dense)
+        assert corpus.n_documents == len(dense)
+
+
+def write_uci(path: Path, dense: np.ndarray, newline: str = "\n") -> Path:
+    documents, words = np.nonzero(dense)
+    lines = [str(dense.shape[0]), str(dense.shape[1]), str(len(words))]
+    lines += [f"{d + 1} {w + 1} {dense[d, w]}" for d, w in zip(documents, words, strict=True)]
+    text = (newline.join(lines) + newline).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+# One matrix
+
+
+@settings(deadline=None)
+@given(corpora, st.integers(1, 15))
+def test_matrix_blocks_are_the_matrix(dense, height):
+    corpus = MatrixBlocks(dense, block_documents=height)
+    assert corpus.in_memory
+    assert_same(corpus, dense)
+    assert max(block.shape[0] for block in corpus) == min(height, len(dense))
+
+
+def test_matrix_blocks_are_views():
+    corpus = MatrixBlocks(DENSE, block_documents=2)
+    assert all(np.shares_memory(b.data, corpus.counts.data) for b in corpus if b.nnz)
+
+
+def test_matrix_sample_is_spread_over_the_rows():
+    numbers = np.arange(1, 1001)[:, None]
+    sample = MatrixBlocks(numbers).sample(100).toarray()[:, 0]
+    assert 80 <= len(sample) <= 120
+    assert (np.diff(sample) > 0).all()
+    assert sample[0] == 1
+    assert sample[-1] == 1000
+    assert np.histogram(sample, bins=10, range=(1, 1000))[0].min() >= 5
+    np.testing.assert_array_equal(MatrixBlocks(numbers).sample(5000).toarray(), numbers)
+
+
+# Iterables
+
+
+class Repeatable:
+    def __init__(self, *passes):
+        self.passes, self.n_started = passes, 0
+
+    def __iter__(self):
+        self.n_started += 1
+        yield from self.passes[min(self.n_started, len(self.passes)) - 1]
+
+
+@settings(deadline=None)
+@given(corpora, st.integers(1, 5))
+def test_iterable_blocks_are_the_corpus(dense, height):
+    blocks = [sp.csr_array(dense[i : i + height]) for i in range(0, len(dense), height)]
+    assert_same(IterableBlocks(blocks), dense)
+    assert_same(as_blocks(tuple(blocks)), dense)
+    assert_same(as_blocks(Repeatable(blocks)), dense)
+
+
+def test_blocks_without_documents_are_skipped():
+    assert_same(IterableBlocks([np.zeros((0, 4)), DENSE, np.zeros((0, 4))]), DENSE)
+
+
+@pytest.mark.parametrize(
+    "once", [lambda: (DENSE for _ in range(2)), lambda: iter([DENSE]), lambda: map(abs, [DENSE])]
+)
+def test_a_generator_is_refused(once):
+    with pytest.raises(InputError, match=r"more than once.*Pass a list of blocks.*__iter__"):
+        as_blocks(once())
+
+
+def test_a_second_pass_with_other_documents_is_refused():
+    fewer, more = ([DENSE], [DENSE[:2]]), ([DENSE], [DENSE, DENSE])
+    for first, second in (fewer, more):
+        corpus = IterableBlocks(Repeatable(first, first, second))  # the first start only asks for the width
+        assert sum(len(block.indptr) - 1 for block in corpus) == len(DENSE)
+        with pytest.raises(InputError, match="changed between two passes"):
+            list(corpus)
+
+
+def test_an_incomplete_pass_does_not_fix_the_number_of_documents():
+    corpus = IterableBlocks(Repeatable([DENSE, DENSE]))
+    next(iter(corpus))
+    assert corpus.n_documents is None
+    assert_same(corpus, np.vstack([DENSE, DENSE]))
+
+
+def test_a_block_of_another_width_is_refused():
+    corpus = IterableBlocks([DENSE, DENSE[:, :3]])
+    with pytest.raises(InputError, match="another number of words"):
+        list(corpus)
+    with pytest.raises(InputError, match="another number of words"):
+        corpus.sample(10)
+    with pytest.raises(InputError, match="another number of words"):
+        list(IterableBlocks(Repeatable([DENSE], [DENSE[:, :3]])))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (Repeatable([]), r"0 sample\(s\).*no block"),
+        (Repeatable([np.array([[-1]])]), "Negative values in data"),
+        (Repeatable([["a"]]), "Expected 2D array"),
+    ],
+)
+def test_unusable_first_blocks(blocks, message):
+    with pytest.raises(InputError, match=message):
+        as_blocks(blocks)
+
+
+def test_only_blocks_without_documents_are_refused():
+    corpus = IterableBlocks([np.zeros((0, 4))])
+    with pytest.raises(InputError, match=r"0 sample\(s\)"):
+        list(corpus)
+    with pytest.raises(InputError, match=r"0 sample\(s\)"):
+        corpus.sample(3)
+
+
+def test_high_blocks_are_cut(monkeypatch):
+    monkeypatch.setattr(block_source, "LARGEST_BLOCK_DOCUMENTS", 2)
+    corpus = IterableBlocks([DENSE, DENSE[:1]])
+    assert [block.shape[0] for block in corpus] == [2, 2, 1, 1]
+    assert_same(corpus, np.vstack([DENSE, DENSE[:1]]))
+
+
+def test_samples_of_iterables():
+    blocks = [np.full((50, 1), i) for i in range(1, 101)]
+    spread = IterableBlocks(blocks).sample(160).toarray()[:, 0]
+    assert len(spread) == 160
+    assert len(set(spread)) == 16
+    assert {1, 100} <= set(spread)
+    first = IterableBlocks(Repeatable(blocks)).sample(75).toarray()[:, 0]
+    np.testing.assert_array_equal(first, [1] * 50 + [2] * 25)
+
+
+# Folders
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@settings(deadline=None, max_examples=30)
+@given(dense=corpora, height=st.integers(1, 5))
+def test_folder_round_trip(suffix, dense, height):
+    with tempfile.TemporaryDirectory() as folder:
+        for number, start in enumerate(range(0, len(dense), height)):
+            WRITERS[suffix](Path(folder, f"part-{number:03}{suffix}"), dense[start : start + height])
+        Path(folder, "_SUCCESS").touch()
+        corpus = as_blocks(folder)
+        assert isinstance(corpus, FolderBlocks)
+        assert not corpus.in_memory
+        assert_same(corpus, dense)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_a_block_without_documents_and_a_single_file(tmp_path, suffix):
+    WRITERS[suffix](tmp_path / f"b{suffix}", DENSE)
+    WRITERS[suffix](tmp_path / f"a{suffix}", np.zeros((0, 4)))
+    assert_same(FolderBlocks(tmp_path), DENSE)
+    assert_same(as_blocks(tmp_path / f"b{suffix}"), DENSE)
+    np.testing.assert_array_equal(FolderBlocks(tmp_path).sample(100).toarray(), DENSE)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+def test_npz_blocks_of_scipy(tmp_path, layout, compressed):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_matrix(DENSE.astype(float)).asformat(layout), compressed=compressed)
+    assert_same(as_blocks(str(tmp_path)), DENSE)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_folder_sample_looks_at_evenly_spaced_files(tmp_path, suffix):
+    for i in range(1, 41):
+        WRITERS[suffix](tmp_path / f"{i:02}{suffix}", np.full((20, 1), i))
+    sample = FolderBlocks(tmp_path).sample(64).toarray()[:, 0]
+    assert len(sample) == 64
+    assert len(set(sample)) == 16
+    assert {1, 40} <= set(sample)
+
+
+def test_large_parquet_files_are_read_in_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("private_topics.corpus.counts.folder.LARGEST_BLOCK_DOCUMENTS", 2)
+    write_parquet_block(tmp_path / "a.parquet", DENSE)
+    assert [block.shape[0] for block in FolderBlocks(tmp_path)] == [2, 2, 1]
+    assert_same(FolderBlocks(tmp_path), DENSE)
+
+
+def test_folders_that_are_none(tmp_path):
+    with pytest.raises(InputError, match=r"No \*.npz or \*.parquet blocks"):
+        as_blocks(tmp_path)
+    for suffix, write in WRITERS.items():
+        write(tmp_path / f"a{suffix}", DENSE)
+    with pytest.raises(InputError, match=r"Both \*.npz and \*.parquet"):
+        as_blocks(tmp_path)
+    for missing in ("nowhere", "nowhere.npz", "nowhere.txt"):
+        with pytest.raises(InputError, match=r"no file.*nowhere"):
+            as_blocks(tmp_path / missing)
+    (tmp_path / "notes.md").touch()
+    with pytest.raises(InputError, match=r"cannot read.*notes\.md"):
+        as_blocks(tmp_path / "notes.md")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_a_file_of_another_width_is_named(tmp_path, suffix):
+    WRITERS[suffix](tmp_path / f"a{suffix}", DENSE)
+    WRITERS[suffix](tmp_path / f"b{suffix}", DENSE[:, :3])
+    with pytest.raises(InputError, match=f"b{suffix}.*another number of words"):
+        list(FolderBlocks(tmp_path))
+
+
+@pytest.mark.parametrize("position", ["a", "b"])
+@pytest.mark.parametrize("damage", ["empty", "text", "half", "flipped"])
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_a_damaged_file_is_named(tmp_path, suffix, damage, position):
+    for name in "ab":
+        WRITERS[suffix](tmp_path / f"{name}{suffix}", DENSE)
+    path = tmp_path / f"{position}{suffix}"
+    content = path.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 4 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 4)
+    path.write_bytes(
+        {
+            "empty": b"",
+            "text": b"secret" * 50,
+            "half": content[: len(content) // 2],
+            "flipped": bytes(flipped),
+        }[damage]
+    )
+    with pytest.raises(InputError, match=rf"{position}\{suffix}") as caught:
+        list(FolderBlocks(tmp_path))
+    assert "secret" not in str(caught.value)
+
+
+def test_npz_files_are_never_unpickled(tmp_path):
+    np.savez(
+        tmp_path / "a.npz",
+        shape=(5, 4),
+        format="csr",
+        data=np.array([{}], dtype=object),
+        indices=[0],
+        indptr=[0],
+    )
+    with pytest.raises(InputError, match=r"a\.npz.*cannot be read"):
+        list(FolderBlocks(tmp_path))
+    np.savez(tmp_path / "a.npz", shape=np.array([{}, {}], dtype=object))
+    with pytest.raises(InputError, match=r"a\.npz.*cannot be read"):
+        FolderBlocks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("indices", "counts", "metadata"),
+    [
+        ([[0], [1, 2]], [[1], [1, 2]], {}),
+        ([[0], [1, 2]], [[1], [1, 2]], {"n_words": "many"}),
+        ([[0], [1, 2]], [[1], [1]], {"n_words": "4"}),
+        ([[0], None], [[1], None], {"n_words": "4"}),
+        ([[0], [None]], [[1], [1]], {"n_words": "4"}),
+        ([0, 1], [1, 2], {"n_words": "4"}),
+        ([["a"]], [[1]], {"n_words": "4"}),
+    ],
+)
+def test_parquet_of_another_layout(tmp_path, indices, counts, metadata):
+    table = pa.table({"indices": indices, "counts": counts}).replace_schema_metadata(metadata)
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet.*cannot be read"):
+        list(FolderBlocks(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("indices", "counts", "message"),
+    [([[4]], [[1]], "malformed"), ([[0]], [[-1]], "Negative"), ([[0]], [[0.5]], "frac")],
+)
+def test_bad_counts_in_a_file_name_the_file(tmp_path, indices, counts, message):
+    table = pa.table({"indices": indices, "counts": counts}).replace_schema_metadata({"n_words": "4"})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=message) as caught:
+        list(FolderBlocks(tmp_path))
+    assert "a.parquet" in str(caught.value)
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    write_parquet_block(tmp_path / "a.parquet", DENSE)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"private-topics\[parquet\]"):
+        FolderBlocks(tmp_path)
+
+
+@pytest.mark.parametrize("write", WRITERS.values())
+def test_writers_want_their_suffix(tmp_path, write):
+    with pytest.raises(InputError, match="must be named"):
+        write(tmp_path / "a.bin", DENSE)
+
+
+# UCI files
+
+
+@pytest.mark.parametrize("name", ["docword.a.txt", "docword.a.txt.gz"])
+@settings(deadline=None, max_examples=30)
+@given(dense=corpora, height=st.integers(1, 15), chunk=st.integers(1, 40))
+def test_uci_round_trip(name, dense, height, chunk):
+    before, uci.CHUNK_BYTES = uci.CHUNK_BYTES, chunk
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = UCIBlocks(write_uci(Path(folder, name), dense), block_documents=height)
+            assert corpus.n_documents == len(dense)
+            assert_same(corpus, dense)
+            np.testing.assert_array_equal(corpus.sample(3).toarray(), dense[:3])
+    finally:
+        uci.CHUNK_BYTES = before
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", " \n", "\n\n"])
+def test_uci_line_ends(tmp_path, newline):
+    path = write_uci(tmp_path / "docword.txt", DENSE)
+    header, body = path.read_text().split("\n", 3)[:3], path.read_text().split("\n", 3)[3]
+    path.write_text("\n".join(header) + "\n" + body.replace("\n", newline), newline="")
+    assert_same(as_blocks(path), DENSE)
+    path.write_bytes(path.read_bytes().rstrip())  # no newline at the end
+    assert_same(as_blocks(path), DENSE)
+
+
+def test_uci_words_in_any_order_and_repeated(tmp_path):
+    path = tmp_path / "docword.txt"
+    path.write_text("2\n3\n3\n1 3 1\n1 1 2\n1 3 4\n")
+    assert_same(as_blocks(path), np.array([[2, 0, 5], [0, 0, 0]]))
+
+
+UCI_PROBLEMS = {
+    "empty": ("", "first three lines"),
+    "two header lines": ("2\n3\n", "first three lines"),
+    "header with text": ("2\nx\n1\n1 1 1\n", "first three lines"),
+    "header on one line": ("2 3 1\n1 1 1\n", "first three lines"),
+    "negative header": ("2\n-3\n1\n1 1 1\n", "first three lines"),
+    "no documents": ("0\n3\n0\n", "at least 1 document"),
+    "no words": ("1\n0\n0\n", "at least 1 document and 1 word"),
+    "two fields": ("2\n3\n1\n1 1\n", "three numbers"),
+    "four fields": ("2\n3\n1\n1 1 1 1\n", "three numbers"),
+    "letters": ("2\n3\n1\n1 secret 1\n", "not a digit"),
+    "minus": ("2\n3\n1\n1 1 -1\n", "not a digit"),
+    "fraction": ("2\n3\n1\n1 1 1.5\n", "not a digit"),
+    "document 0": ("2\n3\n1\n0 1 1\n", "document id"),
+    "document too large": ("2\n3\n1\n3 1 1\n", "document id"),
+    "word 0": ("2\n3\n1\n1 0 1\n", "word id"),
+    "word too large": ("2\n3\n1\n1 4 1\n", "word id"),
+    "count too large": ("2\n3\n1\n1 1 2147483648\n", "larger than"),
+    "number past 64 bits": ("2\n3\n1\n1 1 18446744073709551617\n", "larger than"),
+    "wrong order": ("2\n3\n2\n2 1 1\n1 1 1\n", "ascending order"),
+    "too few entries": ("2\n3\n2\n1 1 1\n", "ends early"),
+    "too many entries": ("2\n3\n1\n1 1 1\n1 2 1\n", "more entries"),
+    "endless line": ("2\n3\n1\n" + "1" * 1000, "too long|document id|three numbers"),
+}
+
+
+@pytest.mark.parametrize("chunk", [3, 1 << 20])
+@pytest.mark.parametrize(("text", "message"), UCI_PROBLEMS.values(), ids=UCI_PROBLEMS)
+def test_malformed_uci_files(tmp_path, monkeypatch, text, message, chunk):
+    monkeypatch.setattr(uci, "CHUNK_BYTES", chunk)
+    path = tmp_path / "docword.bad.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        list(as_blocks(path))
+    assert "docword.bad.txt" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_truncated_or_damaged_gzip(tmp_path):
+    dense = np.random.default_rng(0).poisson(1, (300, 40))
+    path = write_uci(tmp_path / "docword.txt.gz", dense)
+    content = path.read_bytes()
+    for damaged in (content[: len(content) // 2], content[:5], b"2\n3\n0\n", content[:-8] + bytes(8)):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="truncated or damaged"):
+            list(UCIBlocks(path))
+
+
+def test_uci_header_changed_between_passes(tmp_path):
+    corpus = UCIBlocks(write_uci(tmp_path / "docword.txt", DENSE))
+    write_uci(tmp_path / "docword.txt", DENSE[:3])
+    with pytest.raises(InputError, match="header changed"):
+        list(corpus)
+
+
+# Dispatch
+
+
+def test_dispatch(tmp_path):
+    one = MatrixBlocks(DENSE)
+    assert as_blocks(one) is one
+    for matrix in (DENSE, DENSE.tolist(), list(DENSE), sp.coo_array(DENSE), pd.DataFrame(DENSE)):
+        corpus = as_blocks(matrix)
+        assert isinstance(corpus, MatrixBlocks)
+        assert_same(corpus, DENSE)
+    for blocks in ([DENSE], [sp.csr_array(DENSE)], (pd.DataFrame(DENSE),)):
+        assert isinstance(as_blocks(blocks), IterableBlocks)
+    assert isinstance(as_blocks(str(write_uci(tmp_path / "docword.txt.gz", DENSE))), UCIBlocks)
+
+
+@pytest.mark.parametrize("X", [[], None, 7, b"abc", {1: 2}, [1, 2], sp.coo_array([1, 2])])
+def test_things_that_are_no_corpus(X):
+    with pytest.raises(InputError, match="Expected 2D array"):
+        as_blocks(X)
+
+
+@pytest.mark.parametrize("make", [lambda n: MatrixBlocks(DENSE, n), lambda n: UCIBlocks("x.txt", n)])
+def test_block_documents_is_checked(make):
+    with pytest.raises(InputError, match=r"'block_documents' parameter of .* Got 0 instead"):
+        make(0)

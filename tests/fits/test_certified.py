@@ -1,0 +1,273 @@
+"""Configurations 3 and 4 with a proof, attacked like configurations 1 and 2 (`test_paper_proved.py`).
+
+*Sensitivity*: the tensor's centre and everything before it held fixed, no two corpora that differ in one unit have
+eigenpairs, or topics, further apart than declared, and with 0.7 of the sensitivity declared the check fails. The
+centre is the tensor of one of the corpora, or one far away, so that tensors are drawn into the ball. *Noise*,
+*taint*: as there. Where nothing is certified, the tensor is released twice, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noise_support import fitted_on, releases_as_recorded
+from private_support import (
+    LARGEST_COUNT,
+    Document,
+    Entering,
+    RecordingRun,
+    check_sensitivity,
+    corpus_of_units,
+    counts_of,
+    numba_threads,
+    replaced_aggregates,
+    spike,
+)
+from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.evaluation import topic_error_l2
+from private_topics.fits import certified
+from private_topics.fits.certified import FourthConfiguration, ThirdConfiguration, inverted, mean_of
+from private_topics.fits.choice import ALL_SPLITS
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.spectral.frame import Frame
+from private_topics.spectral.whitening import Whitening
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = {3: ThirdConfiguration, 4: FourthConfiguration}
+LAST = {3: "eigenpairs", 4: "topics"}
+EARLIER = ["unigram", "second norms", "second moment", "second clip factors", "frame third norms"]
+BEFORE = [*EARLIER, "frame third moment", "third clip factors"]
+N_WORDS, WORDS, COPIES = 8, np.arange(1, 7), 200
+SHARP, WRONG = {3: 0.8, 4: 0.7}, {3: 0.7, 4: 0.6}
+FRAME = np.vstack([np.eye(3), -np.eye(3)])  # a word and its opposite: a unit moves the tensor by twice the clip
+TIGHT = 20  # bin of the canned histogram of norms: every document of one word is clipped, to the same norm
+WIDE, NARROW = 100.0, 2000.0  # epsilons for which the ball is wider, or narrower, than what a document moves
+
+
+def base(copies: int = COPIES) -> list[tuple[Document]]:
+    """Documents of one word each: their tensor is orthogonal, with eigenvalues as large as there are documents."""
+    return [({word: 1000},) for word in (1, 2, 3) for _ in range(copies)]
+
+
+def entering(
+    configuration: int,
+    document: Document,
+    centre: np.ndarray | None,
+    values: np.ndarray,
+    epsilon: float,
+    frame: np.ndarray = FRAME,
+) -> dict[str, Entering]:
+    """Run the real code, the released centre held fixed; without one, its own tensor is the centre."""
+    units = [*base(), (document,)]
+    answers = {"frame third norms": spike(TIGHT), "third clip factors": np.full(1, float(len(units)))}
+    if centre is not None:
+        answers["frame third moment"] = centre
+    run = RecordingRun(PrivacyBudget(epsilon, 1e-6), answers)
+    fit = KINDS[configuration](
+        run, ALL_SPLITS[configuration], corpus_of_units(units, N_WORDS), 3, 1e-9, 0, np.random.RandomState(0), print
+    )
+    whitening = Frame(Whitening(frame * np.sqrt(values), values), values, 0.0)
+    with numba_threads(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        fit.topics(WORDS, np.full(6, 1.0 / 8.0), whitening)
+    return run.entering
+
+
+DOCUMENTS: list[Document] = [
+    {}, {1: 2}, {0: 5}, *({word: 1000} for word in WORDS.tolist()), {1: 50, 2: 50}, {1: 50, 5: 50}, {1: 2, 2: 1},
+    dict.fromkeys(range(1, 4), 7), dict.fromkeys(range(4, 7), 7), {1: LARGEST_COUNT}, {1: 1000, 2: 500, 6: 20},
+    {2: LARGEST_COUNT, 4: LARGEST_COUNT}, {4: 10**6, 2: 3},
+]  # fmt: skip
+VALUES = {"equal": np.ones(3), "falling": np.array([4.0, 1.0, 0.25])}
+
+
+@cache
+def family(configuration: int, values: str, epsilon: float, away: float) -> list[dict[str, Entering]]:
+    """Neighbours around the tensor of the first of them, moved by so many standard deviations of its noise."""
+    own = entering(configuration, {1: 1000}, None, VALUES[values], epsilon)["frame third moment"]
+    centre = own.aggregate * own.query.step
+    run = RecordingRun(PrivacyBudget(epsilon, 1e-6))
+    shift = np.random.default_rng(0).normal(size=(3, 3, 3))
+    shift = sum(np.transpose(shift, order) for order in itertools.permutations(range(3)))
+    centre = centre + away * run.sigma(own.query, own.share) * shift / np.linalg.norm(shift)
+    found = [entering(configuration, document, centre, VALUES[values], epsilon) for document in DOCUMENTS]
+    for each in found:
+        assert list(each) == ["frame third norms", "frame third moment", "third clip factors", LAST[configuration]]
+    return found
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_the_declared_sensitivity_holds_and_is_needed(configuration):
+    """A word against its opposite moves an eigenvalue by twice the clip, and all the rest by nothing."""
+    neighbours = family(configuration, "equal", WIDE, 0.0)
+    assert check_sensitivity(neighbours, LAST[configuration]) > SHARP[configuration]
+    with pytest.raises(AssertionError, match="beyond the sensitivity"):
+        check_sensitivity(neighbours, LAST[configuration], WRONG[configuration])
+
+
+@pytest.mark.parametrize("away", [0.0, 4.0, 40.0])
+@pytest.mark.parametrize("epsilon", [20.0, WIDE, NARROW])
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_no_neighbours_exceed_the_sensitivity(configuration, values, epsilon, away):
+    neighbours = family(configuration, values, epsilon, away)
+    assert check_sensitivity(neighbours, LAST[configuration]) > 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_search_finds_no_neighbours_beyond_the_sensitivity(configuration, seed):
+    """Frames near an orthogonal one, whose tensor is not orthogonal; random documents."""
+    random = np.random.default_rng(seed)
+    frame = FRAME + 0.05 * random.normal(size=FRAME.shape)
+    own = entering(configuration, {1: 1000}, None, VALUES["equal"], WIDE, frame)["frame third moment"]
+    centre = own.aggregate * own.query.step
+    neighbours = []
+    for _ in range(12):
+        words = random.choice(N_WORDS, random.integers(1, 6), replace=False)
+        document = {int(word): int(10 ** random.uniform(0, 4)) for word in words}
+        neighbours.append(entering(configuration, document, centre, VALUES["equal"], WIDE, frame))
+    assert check_sensitivity(neighbours, LAST[configuration]) > 0.01
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_a_certificate_that_is_too_good_is_caught(configuration, monkeypatch):
+    exact = certified.certify
+
+    def halved(centre, radius):
+        found = exact(centre, radius)
+        object.__setattr__(found, "lipschitz", 0.5 * found.lipschitz)
+        return found
+
+    monkeypatch.setattr(certified, "certify", halved)
+    neighbours = family.__wrapped__(configuration, "equal", WIDE, 0.0)
+    with pytest.raises(AssertionError, match="beyond the sensitivity"):
+        check_sensitivity(neighbours, LAST[configuration])
+
+
+# -- whole fits ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def synthetic(n_documents: int = 6_000, n_words: int = 60, seed: int = 0):
+    return make_lda_corpus(n_documents, n_words, 3, alpha0=0.1, mean_length=40, random_state=seed)
+
+
+def fitted(configuration: int, X: Any = None, **options: Any):
+    return fitted_on(synthetic()[0] if X is None else X, configuration, **options)
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_every_release_has_the_noise_that_is_recorded(configuration, monkeypatch):
+    from private_topics.privacy.randomness import NoiseStream
+
+    assert releases_as_recorded(synthetic()[0], configuration) == dict.fromkeys([*BEFORE, LAST[configuration]], True)
+    exact = NoiseStream.rounded_gaussian
+    monkeypatch.setattr(NoiseStream, "rounded_gaussian", lambda self, count, ratio: exact(self, count, 0.4 * ratio))
+    refused = releases_as_recorded(synthetic()[0], configuration)
+    assert not refused["frame third moment"]  # 80 numbers
+    assert not refused[LAST[configuration]]  # 72 numbers, or 1,440
+
+
+@pytest.mark.parametrize(
+    ("options", "last"),
+    [
+        ({}, None),
+        ({"sampler": "exact", "noise_seed": None}, None),
+        ({"groups": np.arange(6_000) // 2}, None),
+        ({"n_jobs": 1}, None),
+        ({"epsilon": 0.6}, "frame third moment again"),
+        ({"epsilon": 0.01}, "second clip factors"),
+    ],
+    ids=["whole", "exact", "users", "one thread", "no certificate", "tiny epsilon"],
+)
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_every_number_is_noised(configuration, options, last):
+    X = synthetic(6_000, 14)[0] if options.get("sampler") == "exact" else None
+    seen, model = fitted(configuration, X, **options)
+    names = [released.name for _, released in seen]
+    assert names == {"second clip factors": EARLIER[:4]}.get(last, [*BEFORE, last or LAST[configuration]])
+    for entry, released in seen:
+        assert (released.value != entry.aggregate * entry.query.step).all(), f"{released.name}: without noise"
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert (model.doc_topic_prior_ > 0).all()
+
+
+def outlandish(n_units: int = 6_000, n_words: int = 60):
+    kinds = [{}, {0: LARGEST_COUNT}, dict.fromkeys(range(n_words), 10**6), {59: 1, 58: 1, 57: 1}, {3: 1}]
+    return counts_of([kinds[n % 5] for n in range(n_units)], n_words)
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_nothing_but_released_values_is_left_behind(configuration):
+    """Also what is certified, and with it which query comes last and its sensitivity, is made of released values."""
+    reference = {entry.query.name: entry.aggregate for entry, _ in fitted(configuration)[0]}
+    traces = []
+    for X in (synthetic(seed=7)[0], outlandish()):
+        with replaced_aggregates(lambda query, aggregate: reference[query.name]) as queries:
+            model = fitted(configuration, X)[1]
+        arrays = model.components_.tobytes(), model.doc_topic_prior_.tobytes(), model.supported_components_
+        traces.append((queries, arrays, model.privacy_.to_dict(), model.transform(np.ones((1, 60), int)).tolist()))
+    assert traces[0] == traces[1]
+    assert [query.name for query in traces[0][0]] == [*BEFORE, LAST[configuration]]
+
+
+@pytest.mark.parametrize("epsilon", [60.0, 0.6], ids=["certified", "not certified"])
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_statement_file_and_proofs(configuration, epsilon, tmp_path):
+    seen, model = fitted(configuration, epsilon=epsilon, noise_seed=None)
+    statement = model.privacy_
+    assert statement.proved
+    assert statement.reasons == ()
+    assert statement.configuration == f"configuration {configuration} (proved)"
+    assert statement.epsilon_spent <= statement.epsilon
+    assert sum(release.share for release in statement.releases) == pytest.approx(1.0, abs=1e-6)
+    pages = {page.stem for page in (ROOT / "docs" / "proofs").glob("*.md")}
+    assert {released.event.proof for _, released in seen} <= pages
+    model.save(tmp_path / "model")
+    assert PrivateSpectralLDA.load(tmp_path / "model").privacy_ == statement
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_learns_the_topics(configuration):
+    """Errors at epsilon 3 were 0.010 and 0.009 when this was written; configuration 2 has 0.019."""
+    X, truth, _ = make_lda_corpus(20_000, 200, 4, alpha0=0.2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        model = PrivateSpectralLDA(4, epsilon=3.0, delta=1e-6, alpha0=0.2, configuration=configuration).fit(X)
+    assert model.privacy_.releases[-1].name == LAST[configuration]
+    assert topic_error_l2(model.components_, truth) < 0.03
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_the_last_release_takes_noise_off_the_topics(configuration, monkeypatch):
+    """Two halves average to half of the variance; it was 0.47 and 0.56 of that of the centre alone."""
+    split = BudgetSplit(unigram=0.05, histograms=0.03, second=0.91, frame=0.0, tensor=0.01, refine=0.0)
+    spreads = []
+    for only_centre in (False, True):
+        if only_centre:
+            monkeypatch.setattr(certified, "mean_of", lambda first, *others: first)
+        fits = [fitted(configuration, noise_seed=seed, epsilon=1e4, budget_split=split)[1] for seed in range(8)]
+        spreads.append(np.var([model.components_ for model in fits], axis=0).sum())
+    assert 0.25 < spreads[0] / spreads[1] < 0.8
+
+
+def test_no_certificate_is_warned_of():
+    with pytest.warns(PrivacyWarning, match="no certificate") as warned:
+        PrivateSpectralLDA(3, epsilon=0.6, delta=1e-5, alpha0=0.1, configuration=3, noise_seed=0).fit(synthetic()[0])
+    assert any(warning.filename == __file__ for warning in warned)
+
+
+def test_averages_and_inversion():
+    first, second = np.array([1.0, 2.0]), np.array([3.0, 6.0])
+    np.testing.assert_allclose(mean_of(first, 1.0, second, 3.0), [1.5, 3.0])
+    columns = np.random.default_rng(0).normal(size=(3, 4))
+    np.testing.assert_allclose(inverted(inverted(columns)), columns)
+    np.testing.assert_allclose((inverted(columns) * columns).sum(axis=0), 1.0)

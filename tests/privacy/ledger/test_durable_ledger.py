@@ -1,0 +1,363 @@
+"""The ledger in a file: its books, files from strangers, estimators that pay into it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from private_topics.errors import LedgerError, PrivacyError, PrivacyWarning
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
+from private_topics.privacy.ledger import file as ledger_file
+from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.privacy.ledger.file import APPLICATION_ID, SCHEMA, VERSION
+from private_topics.privacy.ledger.in_memory import BudgetLedger
+
+SMALL = PrivacyBudget(0.01, 1e-9)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "budget.db"
+
+
+@pytest.fixture
+def ledger(path: Path) -> DurableLedger:
+    return DurableLedger.register(path, "notes", 3.0, 1e-6)
+
+
+def test_rows_say_who_spent_what(path: Path) -> None:
+    DurableLedger.register(path, "notes", 3.0, 1e-6)
+    ledger = DurableLedger(path, "notes", label="first night")
+    number = ledger.reserve(PrivacyBudget(0.5, 1e-7), settings={"n_components": 5, "sampler": "fast", "seed": None})
+    ledger.reserve(PrivacyBudget(0.25, 1e-8), exact=True)
+    first, second = ledger.entries()
+    assert (first.id, first.label, first.state) == (number, "first night", "reserved")
+    assert first.reservation.budget == PrivacyBudget(0.5, 1e-7)
+    assert first.rho == pytest.approx(mu_of_budget(0.5, 1e-7) ** 2 / 2)
+    assert first.settings == {"n_components": 5, "sampler": "fast", "seed": None}
+    assert first.time.startswith("20")
+    assert first.time.endswith("+00:00")
+    assert second.reservation.guarantee == "concentrated"
+    ledger.finish(number, results={"n_words": 289})
+    assert [entry.state for entry in ledger.entries()] == ["finished", "reserved"]
+    assert [entry.results for entry in ledger.entries()] == [{"n_words": 289}, {}]
+    assert ledger.spent == (PrivacyBudget(0.5, 1e-7), PrivacyBudget(0.25, 1e-8))
+    with pytest.raises(LedgerError, match="plain"):
+        ledger.reserve(SMALL, settings={"counts": np.zeros(3)})
+    with pytest.raises(LedgerError, match="characters"):
+        ledger.reserve(SMALL, settings={"text": "x" * 20_000})
+    assert len(ledger.entries()) == 2
+
+
+def test_the_total_is_fixed(path: Path) -> None:
+    DurableLedger.register(path, "notes", 3.0, 1e-6).reserve(SMALL)
+    DurableLedger.register(path, "letters", 1.0, 1e-7)
+    assert len(DurableLedger.register(path, "notes", 3.0, 1e-6).entries()) == 1
+    for change in ({"epsilon": 4.0}, {"epsilon": 2.0}, {"delta": 1e-5}, {"set_aside": 0.5}):
+        with pytest.raises(LedgerError, match="fixed"):
+            DurableLedger.register(**{"path": path, "name": "notes", "epsilon": 3.0, "delta": 1e-6, **change})
+    assert DurableLedger.registered(path) == {"letters": PrivacyBudget(1.0, 1e-7), "notes": PrivacyBudget(3.0, 1e-6)}
+    assert DurableLedger(path, "notes").total == PrivacyBudget(3.0, 1e-6)
+    assert DurableLedger(path, "letters").entries() == ()
+
+
+@pytest.mark.parametrize("kind", [{}, {"exact": True}, {"guarantee": "approximate"}, {"guarantee": "pure"},
+                                  {"threshold_delta": 1e-8}])  # fmt: skip
+def test_both_ledgers_keep_the_same_books(path: Path, kind: dict[str, Any]) -> None:
+    durable, memory = DurableLedger.register(path, "notes", 2.0, 1e-5), BudgetLedger(2.0, 1e-5)
+    before = memory.remaining(1e-6, **kind)
+    assert durable.remaining(1e-6, **kind) == before > 0
+    for epsilon in (0.3, 0.6, 0.9, 0.5, 2.1, 0.2):
+        budget = PrivacyBudget(epsilon, 1e-6)
+        outcomes = []
+        for ledger in (durable, memory):
+            try:
+                ledger.reserve(budget, **kind)
+                outcomes.append("reserved")
+            except PrivacyError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+        assert outcomes[0] == "reserved" or "total budget" in outcomes[0]
+    assert durable.spent == memory.spent != ()
+    assert durable.epsilon_spent == memory.epsilon_spent <= 2.0
+    assert len(memory.spent) < 6
+    assert durable.remaining(1e-6, **kind) == memory.remaining(1e-6, **kind) < before
+
+
+@pytest.mark.parametrize("kind", [{}, {"exact": True}, {"guarantee": "approximate"}, {"guarantee": "pure"}])
+def test_what_remains_is_what_fits(kind: dict[str, Any]) -> None:
+    ledger = BudgetLedger(2.0, 1e-5, set_aside=0.2)
+    ledger.reserve(PrivacyBudget(0.5, 1e-7))
+    left = ledger.remaining(1e-7, **kind)
+    with pytest.raises(PrivacyError):
+        ledger.reserve(PrivacyBudget(left * (1 + 1e-5), 1e-7), **kind)
+    ledger.reserve(PrivacyBudget(left, 1e-7), **kind)
+    assert ledger.epsilon_spent <= 2.0
+    assert ledger.remaining(1e-7, **kind) < 0.01 * left
+
+
+def test_one_fit_may_take_the_whole_total(path: Path) -> None:
+    for number, kind in enumerate([{}, {"exact": True}, {"guarantee": "approximate"}, {"threshold_delta": 1e-7}]):
+        ledger = DurableLedger.register(path, f"corpus {number}", 1.0, 1e-6)
+        assert ledger.remaining(**kind) >= 1.0
+        ledger.reserve(PrivacyBudget(1.0, 1e-6), **kind)
+        assert ledger.epsilon_spent <= 1.0
+        assert ledger.remaining() == 0.0
+        with pytest.raises(PrivacyError, match="total budget"):
+            ledger.reserve(PrivacyBudget(0.001, 1e-9))
+
+
+def test_many_gaussian_fits_get_what_the_accountant_gives(ledger: DurableLedger) -> None:
+    """Sixteen fits cost four times the mu of one; all but two per cent of delta is theirs."""
+    one = gdp_epsilon(mu_of_budget(3.0, 1e-6 * 0.98) / 4.0, 1e-7)
+    for _ in range(16):
+        ledger.reserve(PrivacyBudget(one * (1 - 1e-6), 1e-7))
+    assert ledger.epsilon_spent == pytest.approx(3.0, rel=2e-3)
+    with pytest.raises(PrivacyError, match="total budget"):
+        ledger.reserve(PrivacyBudget(one / 4, 1e-7))
+
+
+def test_a_full_file_system_is_refused_before_noise(ledger: DurableLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own quota stands in for a full disk: no further page may be allocated."""
+    quota = (*ledger_file.SAFETY, "PRAGMA max_page_count = 1")
+    monkeypatch.setattr(ledger_file, "SAFETY", quota)
+    reserved, problem = 0, ""
+    while not problem:
+        try:
+            ledger.reserve(SMALL, settings={"padding": "x" * 2000})
+            reserved += 1
+        except LedgerError as error:
+            problem = str(error)
+    monkeypatch.undo()
+    assert "full" in problem
+    assert len(ledger.entries()) == reserved
+
+
+def places_in(epsilon: float, delta: float, budget: PrivacyBudget) -> int:
+    """How many Gaussian fits a total holds, from the curve alone; one per cent of delta is set aside, twice."""
+    room = mu_of_budget(epsilon, delta * 0.99 * 0.99) ** 2
+    return int(room * (1 + 1e-7) / mu_of_budget(budget.epsilon, budget.delta) ** 2)
+
+
+def test_threads_share_one_ledger(ledger: DurableLedger) -> None:
+    outcomes: list[int] = []
+
+    def reserve() -> None:
+        try:
+            outcomes.append(ledger.reserve(PrivacyBudget(1.0, 1e-7)))
+        except PrivacyError:
+            outcomes.append(0)
+
+    threads = [threading.Thread(target=reserve) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    got = [outcome for outcome in outcomes if outcome]
+    assert len(outcomes) == 20
+    assert len(set(got)) == len(got) == len(ledger.entries()) == places_in(3.0, 1e-6, PrivacyBudget(1.0, 1e-7))
+
+
+def test_a_writer_waits_for_another(ledger: DurableLedger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(ledger_file, "WAIT_SECONDS", 0.05)
+    with pytest.raises(LedgerError, match="another process holds it"):
+        ledger.reserve(SMALL)
+    holder.execute("ROLLBACK")
+    holder.close()
+    ledger.reserve(SMALL)
+
+
+# -- files from strangers --------------------------------------------------------------------------------------------
+
+
+def altered(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def forty_rows(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("ledger") / "budget.db"
+    ledger = DurableLedger.register(path, "notes", 3.0, 1e-6)
+    for _ in range(40):
+        ledger.reserve(SMALL, settings={"note": "y" * 300})
+    return path.read_bytes()
+
+
+@pytest.fixture
+def used(path: Path, forty_rows: bytes) -> DurableLedger:
+    path.write_bytes(forty_rows)
+    return DurableLedger(path, "notes")
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (("PRAGMA application_id = 7",), "not a budget ledger"),
+        ((f"PRAGMA user_version = {VERSION + 1}",), "another version"),
+        (("CREATE TRIGGER forget AFTER INSERT ON reservation BEGIN DELETE FROM reservation; END",), "altered"),
+        (("CREATE VIEW more AS SELECT * FROM corpus",), "altered"),
+        (("CREATE INDEX quick ON reservation (corpus)",), "altered"),
+        (("ALTER TABLE reservation ADD COLUMN extra TEXT",), "altered"),
+        (("DROP TABLE reservation",), "altered"),
+        (("UPDATE reservation SET epsilon = -1.0 WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET epsilon = 'free' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET epsilon = 1e-30 WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET rho = 0.0 WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET threshold_delta = 9e999 WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET delta = 1e-7 WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET guarantee = 'none' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET guarantee = x'00ff' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET state = 'undone' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET settings = '[[' WHERE id = 3",), "damaged"),
+        ((f"UPDATE reservation SET settings = '{'[' * 100_000}' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET results = '[[' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET results = '7' WHERE id = 3",), "damaged"),
+        (("UPDATE reservation SET label = cast(x'fffe80' AS TEXT) WHERE id = 3",), "damaged"),
+        (("UPDATE corpus SET epsilon = 0.0",), "damaged"),
+        (("UPDATE corpus SET set_aside = 2.0",), "damaged"),
+        (("DELETE FROM corpus",), "No corpus 'notes'"),
+    ],
+    ids=lambda value: value[0][:60] if isinstance(value, tuple) else value,
+)
+def test_altered_ledgers_are_refused(used: DurableLedger, path: Path, statements: Any, reason: str) -> None:
+    altered(path, *statements)
+    with pytest.raises(LedgerError, match=reason):
+        used.reserve(SMALL)
+    with pytest.raises(LedgerError, match=reason):
+        DurableLedger(path, "notes")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all\n" * 100, bytes(8192)])
+def test_files_of_another_kind_are_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(LedgerError):
+        DurableLedger(path, "notes")
+    if content:  # an empty file is where a ledger may be laid out
+        with pytest.raises(LedgerError):
+            DurableLedger.register(path, "notes", 1.0, 1e-6)
+        assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_left_alone(path: Path) -> None:
+    altered(path, "CREATE TABLE corpus (name TEXT)", "INSERT INTO corpus VALUES ('mine')")
+    before = path.read_bytes()
+    for attempt in (lambda: DurableLedger(path, "notes"), lambda: DurableLedger.register(path, "notes", 1.0, 1e-6)):
+        with pytest.raises(LedgerError, match="not a budget ledger"):
+            attempt()
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_file_is_refused_or_read_right(used: DurableLedger, path: Path) -> None:
+    """Random damage: either an error, or the books as they were; never fewer reservations. Seeded."""
+    whole, entries = path.read_bytes(), used.entries()
+    damage, refusals = random.Random(1), 0
+    for _ in range(60):
+        broken = bytearray(whole)
+        start = damage.randrange(len(broken))
+        for position in range(start, min(len(broken), start + damage.choice([1, 16, 600]))):
+            broken[position] = damage.randrange(256)
+        path.write_bytes(broken)
+        try:
+            assert tuple(e.reservation for e in used.entries()) == tuple(e.reservation for e in entries)
+        except LedgerError:
+            refusals += 1
+    assert refusals > 25
+    for length in (0, 50, 100, 4096, len(whole) - 4096, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(LedgerError):
+            used.reserve(SMALL)
+    path.write_bytes(whole)
+    assert used.entries() == entries
+
+
+def test_no_ledger_no_fit(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        DurableLedger(tmp_path / "missing.db", "notes")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        DurableLedger.register(tmp_path / "no" / "folder" / "b.db", "notes", 1.0, 1e-6)
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        DurableLedger.register(tmp_path, "notes", 1.0, 1e-6)
+    for name in ("", "a\nb", "x" * 300, None):
+        with pytest.raises(LedgerError, match="printable"):
+            DurableLedger.register(tmp_path / "b.db", name, 1.0, 1e-6)  # type: ignore[arg-type]
+    odd = tmp_path / "what? #1 %41.db"
+    DurableLedger.register(odd, "notes'; DROP TABLE corpus; --", 1.0, 1e-6).reserve(SMALL)
+    assert odd.exists()
+    assert [*DurableLedger.registered(odd)] == ["notes'; DROP TABLE corpus; --"]
+
+
+def test_the_file_is_what_it_says(used: DurableLedger, path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert {name for (name,) in connection.execute("SELECT name FROM sqlite_master")} == set(SCHEMA)
+    connection.close()
+    assert [file.name for file in path.parent.iterdir()] == ["budget.db"]
+
+
+def test_a_commit_waits_for_the_disk(used: DurableLedger, path: Path) -> None:
+    with ledger_file.opened(str(path)) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA: the folder too
+        assert connection.execute("PRAGMA fullfsync").fetchone() == (1,)
+
+
+def test_a_note_that_cannot_be_written_only_warns(ledger: DurableLedger, path: Path) -> None:
+    number = ledger.reserve(SMALL)
+    whole = path.read_bytes()
+    path.write_bytes(b"garbage" * 1000)
+    with pytest.warns(PrivacyWarning, match="could not note it"):
+        ledger.finish(number)
+    path.write_bytes(whole)
+    with pytest.warns(PrivacyWarning, match="must be plain"):
+        ledger.finish(number, results={"counts": np.zeros(3)})
+    assert ledger.entries()[0].state == "reserved"
+
+
+# -- with estimators -------------------------------------------------------------------------------------------------
+
+
+def test_copies_are_the_same_purse(ledger: DurableLedger) -> None:
+    from sklearn.base import clone
+
+    from private_topics.estimators.private import PrivateSpectralLDA
+
+    assert copy.copy(ledger) is copy.deepcopy(ledger) is ledger
+    assert clone(PrivateSpectralLDA(ledger=ledger)).ledger is ledger
+    pickle.loads(pickle.dumps(ledger)).reserve(SMALL)
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
+def test_an_estimator_pays_and_is_refused(ledger: DurableLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    from private_topics.corpus.made_up.synthetic import make_lda_corpus
+    from private_topics.estimators.private import PrivateSpectralLDA
+    from private_topics.privacy.randomness import NoiseStream
+
+    X = make_lda_corpus(300, 30, 2, random_state=0)[0]
+    PrivateSpectralLDA(2, epsilon=2.5, delta=1e-6, ledger=ledger).fit(X)
+    (entry,) = ledger.entries()
+    assert entry.reservation.budget == PrivacyBudget(2.5, 1e-6)
+    assert entry.state == "finished"
+    assert entry.settings["n_components"] == 2
+    assert entry.settings["private"] is True
+    drawn = []
+    monkeypatch.setattr(NoiseStream, "rounded_gaussian", lambda *arguments: drawn.append(arguments))
+    with pytest.raises(PrivacyError, match="total budget"):
+        PrivateSpectralLDA(2, epsilon=2.5, delta=1e-6, ledger=ledger).fit(X)
+    assert drawn == []
+    assert len(ledger.entries()) == 1

@@ -1,0 +1,142 @@
+"""The rule by which reservations share a total: sound for whoever looks at results before planning the next fit."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from private_topics.errors import PrivacyError
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.curves import gdp_delta, mu_of_budget, zcdp_delta
+from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.privacy.ledger.in_memory import BudgetLedger
+from private_topics.privacy.ledger.reservations import Reservation, admits, composed_epsilon
+
+
+def reservation(epsilon: float, delta: float, guarantee: Any = "gaussian", threshold: float = 0.0) -> Reservation:
+    return Reservation(PrivacyBudget(epsilon, delta), guarantee, threshold)
+
+
+def test_a_pure_guarantee_is_dominated_by_its_gaussian() -> None:
+    """The hockey-stick curve of randomised response lies below the Gaussian one that is charged for it."""
+    for epsilon in (0.01, 0.3, 1.0, 4.0, 20.0):
+        mu = math.sqrt(2 * reservation(epsilon, 1e-6, "pure").gaussian_rho)
+        for x in np.linspace(0, epsilon * 1.2, 50):
+            response = max(0.0, (math.exp(epsilon) - math.exp(x)) / (1 + math.exp(epsilon)))
+            assert response <= gdp_delta(mu, float(x)) * (1 + 1e-9)
+        touching = (math.exp(epsilon) - 1) / (1 + math.exp(epsilon))
+        assert gdp_delta(mu, 0.0) == pytest.approx(touching, rel=1e-6)
+
+
+def test_a_choice_made_after_a_look_stays_within_the_total() -> None:
+    """The reason for set_aside: whoever switches the kind of the next fit by the last result gains from it.
+
+    A first Gaussian fit, then either more Gaussian noise or a threshold release, whichever is worse for the privacy
+    loss seen. The worst of such strategies, by numerical integration, stays below delta; the rule that only looks
+    at the composed delta of each branch would let it pass.
+    """
+    epsilon, delta = 1.0, 1e-3
+    mu = mu_of_budget(epsilon, delta) / math.sqrt(2)
+    z = np.linspace(-12, 12, 20_001)
+    weight = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    losses = mu * z + mu**2 / 2  # under the first of the neighbours
+
+    def worst(second_mu: float, second_delta: float) -> float:
+        gaussian = np.array([gdp_delta(second_mu, epsilon - loss) for loss in losses])
+        threshold = second_delta + (1 - second_delta) * np.maximum(0.0, 1 - np.exp(epsilon - losses))
+        return float(np.sum(weight * np.maximum(gaussian, threshold)))
+
+    alone = delta - gdp_delta(mu, epsilon)  # what would be left for a threshold if the choice were fixed beforehand
+    assert worst(mu, alone) > 1.2 * delta
+    first = reservation(epsilon, gdp_delta(mu, epsilon) * (1 - 1e-9))
+    threshold = reservation(1e-9, alone * (1 - 1e-6), "approximate")
+    assert composed_epsilon([first, threshold], delta) <= epsilon
+    assert not admits(PrivacyBudget(epsilon, delta), [first, threshold])
+    ledger = BudgetLedger(epsilon, delta)
+    ledger.reserve(first.budget)
+    more = ledger.remaining(1e-4)
+    kept = delta * 0.99 * 0.01  # the cap on other deltas
+    assert worst(mu_of_budget(more, 1e-4), kept) <= delta
+
+
+def test_mixtures_stay_within_the_total_by_independent_sums() -> None:
+    """Random sequences of all kinds: whatever is admitted is within the total by one of three textbook rules."""
+    draw = random.Random(3)
+    kinds_seen = set()
+    for _ in range(60):
+        total = PrivacyBudget(draw.choice([0.5, 2.0, 8.0]), draw.choice([1e-4, 1e-6]))
+        set_aside = draw.choice([0.0, 0.01, 0.3])
+        ledger = BudgetLedger(total.epsilon, total.delta, set_aside=set_aside)
+        kept: list[tuple[str, float, float, float]] = []
+        for _ in range(8):
+            kind = draw.choice(["gaussian", "gaussian", "concentrated", "approximate", "pure"])
+            epsilon = total.epsilon * draw.uniform(0.05, 0.7)
+            delta = total.delta * draw.choice([1e-3, 1e-2, 0.1])
+            threshold = delta * draw.choice([0.0, 0.0, 0.1]) if kind in ("gaussian", "concentrated") else 0.0
+            try:
+                ledger.reserve(PrivacyBudget(epsilon, delta), guarantee=kind, threshold_delta=threshold)
+            except PrivacyError:
+                continue
+            kept.append((kind, epsilon, delta, threshold))
+        kinds_seen.add(tuple(sorted({kind for kind, *_ in kept})))
+        assert within_by_hand(kept, total)
+    assert len(kinds_seen) > 6
+
+
+def within_by_hand(kept: list[tuple[str, float, float, float]], total: PrivacyBudget) -> bool:
+    stated = [(epsilon, 0.0 if kind == "pure" else delta) for kind, epsilon, delta, _ in kept]
+    if sum(e for e, _ in stated) <= total.epsilon and sum(d for _, d in stated) <= total.delta:
+        return True
+    others = sum(d if kind == "approximate" else t for kind, _, d, t in kept)
+    rho = sum(
+        reservation(e, d, kind, t).rho if kind in ("gaussian", "concentrated") else e**2 / 2 for kind, e, d, t in kept
+    )
+    if zcdp_delta(rho, total.epsilon) + others <= total.delta:
+        return True
+    squares = 0.0
+    for kind, epsilon, delta, threshold in kept:
+        if kind == "concentrated":
+            return False
+        if kind == "gaussian":
+            squares += mu_of_budget(epsilon + math.log1p(-threshold), delta - threshold) ** 2
+        else:
+            squares += (2 * norm.isf(1 / (1 + math.exp(epsilon)))) ** 2
+    return gdp_delta(math.sqrt(squares), total.epsilon) + others <= total.delta
+
+
+@pytest.mark.parametrize("bad", [{"guarantee": "perfect"}, {"threshold_delta": 1e-9}, {"threshold_delta": -1e-12},
+                                 {"threshold_delta": math.nan}])  # fmt: skip
+def test_senseless_reservations_are_refused(bad: dict[str, Any]) -> None:
+    ledger = BudgetLedger(1.0, 1e-6)
+    with pytest.raises(PrivacyError):
+        ledger.reserve(PrivacyBudget(0.01, 1e-9), **bad)
+    assert ledger.spent == ()
+
+
+@pytest.mark.parametrize("set_aside", [-0.1, 1.0, math.nan, True, "half"])
+def test_a_senseless_set_aside_is_refused(tmp_path: Path, set_aside: Any) -> None:
+    with pytest.raises(PrivacyError, match="set_aside"):
+        BudgetLedger(1.0, 1e-6, set_aside=set_aside)
+    with pytest.raises(PrivacyError, match="set_aside"):
+        DurableLedger.register(tmp_path / "b.db", "notes", 1.0, 1e-6, set_aside=set_aside)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_advice_of_a_refusal_is_true() -> None:
+    """It sends the reader to what is left and says that the total stays; a fit of what is left is then admitted."""
+    ledger = BudgetLedger(1.0, 1e-6)
+    ledger.reserve(PrivacyBudget(0.8, 1e-7))
+    with pytest.raises(PrivacyError) as error:
+        ledger.reserve(PrivacyBudget(0.8, 1e-7))
+    message = str(error.value)
+    assert "smaller epsilon or delta" in message
+    assert "remaining()" in message
+    assert "fixed" in message
+    assert "larger" not in message
+    ledger.reserve(PrivacyBudget(ledger.remaining(delta=1e-7), 1e-7))

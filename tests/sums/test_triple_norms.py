@@ -1,0 +1,160 @@
+"""Exact norms and packed sums of `phi3`, against arrays over all triples of words in rational arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from private_support import LARGEST_COUNT, Document, counts_of, numba_threads
+from private_topics.corpus.counts.layout import select_words
+from private_topics.corpus.counts.matrix import document_lengths, validate_counts
+from private_topics.errors import InputError
+from private_topics.sums.packed_moments import (
+    add_packed_triples,
+    pack_pairs,
+    packed_inside,
+    packed_triples,
+    unpack_pairs,
+)
+from private_topics.sums.triple_norms import (
+    MOST_DOCUMENTS,
+    MOST_WORDS,
+    PROJECTION_ERROR,
+    SMALLEST_SHARE,
+    projected_third,
+    triple_norms,
+    triple_weights,
+)
+
+N_WORDS = 5
+
+
+def triples_of(document: Document, n_words: int = N_WORDS) -> np.ndarray:
+    """Ordered triples of distinct tokens, by word: `l(l-1)(l-2) phi3`, in Python integers."""
+    counts = np.array([document.get(word, 0) for word in range(n_words)], object)
+    array = np.zeros((n_words,) * 3, object)
+    for i, j, k in itertools.product(range(n_words), repeat=3):
+        array[i, j, k] = counts[i] * (counts[j] - (i == j)) * (counts[k] - (k == i) - (k == j))
+    return array
+
+
+def block_of(documents: list[Document], n_words: int = N_WORDS):
+    counts = validate_counts(counts_of(documents, n_words))
+    return select_words(counts, None, n_words), document_lengths(counts)
+
+
+counts = st.one_of(st.integers(1, 5), st.sampled_from([30, 1000, 10**6, LARGEST_COUNT]))
+documents = st.dictionaries(st.integers(0, N_WORDS - 1), counts, max_size=N_WORDS)
+
+
+@given(documents)
+def test_norm_is_exact(document):
+    block, lengths = block_of([document])
+    with numba_threads(1):
+        norm = triple_norms(block.indptr, block.counts, lengths)[0]
+    length = sum(document.values())
+    squares = sum(entry**2 for entry in triples_of(document).ravel()) if length >= 3 else 0
+    if squares == 0:
+        assert norm == 0.0
+        return
+    exact = Fraction(norm) * length * (length - 1) * (length - 2)
+    assert abs(exact**2 / squares - 1) < 1e-13
+
+
+@given(documents)
+def test_norm_is_never_raised(document):
+    """The floor that the proof takes for granted lies below the norm of every document of three tokens."""
+    length = sum(document.values())
+    if length >= 3:
+        squares = sum(int(entry) ** 2 for entry in triples_of(document).ravel())
+        cube = sum(count**2 for count in document.values()) ** 3
+        assert squares >= Fraction(SMALLEST_SHARE) ** 2 * cube
+
+
+def test_norm_counts_the_full_length_and_only_the_words_present():
+    block, lengths = block_of([{0: 2, 1: 1, 4: 7}])
+    restricted = select_words(validate_counts(counts_of([{0: 2, 1: 1, 4: 7}], 5)), np.array([0, 1, -1, -1, -1]), 2)
+    norm = triple_norms(restricted.indptr, restricted.counts, lengths)[0]
+    assert norm == pytest.approx(math.sqrt(3 * 4.0) / (10 * 9 * 8))
+    assert triple_norms(block.indptr, block.counts, np.array([2]))[0] == 0.0
+
+
+def test_weights_of_short_documents_are_zero():
+    np.testing.assert_array_equal(triple_weights(np.array([0, 2, 3, 5])), [0.0, 0.0, 1 / 6, 1 / 60])
+
+
+@given(st.lists(documents, min_size=1, max_size=4))
+def test_packed_sum_is_the_whole_array(texts):
+    block, _ = block_of(texts)
+    weights = np.arange(1, len(texts) + 1)
+    small = [text if max(text.values(), default=0) <= 1000 else {} for text in texts]
+    block, _ = block_of(small)
+    packed = np.zeros(packed_triples(N_WORDS), np.int64)
+    with numba_threads(1):
+        add_packed_triples(block, weights, packed)
+    whole = sum((weight * triples_of(text) for weight, text in zip(weights, small, strict=True)), 0)
+    ordered = itertools.combinations_with_replacement(range(N_WORDS), 3)
+    places = [(index, len(set(itertools.permutations(index)))) for index in ordered]
+    assert packed.tolist() == [place * whole[index] for index, place in places]
+    assert packed.sum() == whole.sum()  # the L1 norm
+
+
+def test_packed_sum_inside_a_frame():
+    random = np.random.default_rng(0)
+    texts = [{int(w): int(c) for w, c in enumerate(row) if c} for row in random.poisson(1.0, (6, N_WORDS))]
+    block, _ = block_of(texts)
+    packed = np.zeros(packed_triples(N_WORDS), np.int64)
+    add_packed_triples(block, np.ones(6, np.int64), packed)
+    frame = random.normal(size=(N_WORDS, 3))
+    whole = sum(triples_of(text) for text in texts).astype(float)
+    expected = np.einsum("ijk,ia,jb,kc->abc", whole, frame, frame, frame)
+    np.testing.assert_allclose(packed_inside(packed.astype(float), frame), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_packed_pairs_and_back():
+    matrix = np.random.default_rng(0).integers(0, 9, (4, 4))
+    matrix += matrix.T
+    packed = pack_pairs(np.triu(matrix))
+    assert packed.sum() == matrix.sum()
+    np.testing.assert_array_equal(unpack_pairs(packed.astype(float), 4), matrix)
+
+
+@pytest.mark.parametrize("count", [1, 50, 20_000])
+def test_the_error_of_the_projection_is_certified(count):
+    """Against rational arithmetic: columns whose words cancel, in long documents, clipped and not."""
+    n_words, rank, n_units = 40, 2, 12
+    signs = np.where(np.arange(n_words) % 2, -1.0, 1.0)
+    basis = np.linalg.qr(np.stack([signs + 1e-3, np.cos(np.arange(n_words))], axis=1))[0] * (1.0 - 2.0**-30)
+    texts = [dict.fromkeys(range(n_words), count + n) for n in range(n_units)]
+    block, lengths = block_of(texts, n_words)
+    clip = 0.7 * float(triple_norms(block.indptr, block.counts, lengths).max())
+    weights = np.minimum(1.0, clip / triple_norms(block.indptr, block.counts, lengths)) * triple_weights(lengths)
+    got = projected_third(block, weights, basis)
+    columns = np.vectorize(Fraction, otypes=[object])(basis)
+    exact = np.zeros((rank,) * 3, object)
+    for text, weight in zip(texts, weights, strict=True):
+        y = columns.T @ np.array(list(text.values()), object)
+        single = [
+            [sum(text[w] * columns[w, a] * columns[w, b] for w in text) for b in range(rank)] for a in range(rank)
+        ]
+        for a, b, c in np.ndindex(rank, rank, rank):
+            cube = sum(text[w] * columns[w, a] * columns[w, b] * columns[w, c] for w in text)
+            mixed = single[a][b] * y[c] + single[a][c] * y[b] + single[b][c] * y[a]
+            exact[a, b, c] += Fraction(weight) * (y[a] * y[b] * y[c] - mixed + 2 * cube)
+    error = math.sqrt(
+        sum(float(Fraction(float(g)) - e) ** 2 for g, e in zip(got.ravel(), exact.ravel(), strict=True))
+    )
+    assert 0.0 < error <= PROJECTION_ERROR * rank**1.5 * n_units * clip
+
+
+def test_beyond_what_is_certified_is_refused():
+    for n_documents, n_words in ((MOST_DOCUMENTS + 1, 2), (1, MOST_WORDS + 1)):
+        block, lengths = block_of([{0: 3}] * n_documents, n_words)
+        with pytest.raises(InputError, match="at most"):
+            projected_third(block, triple_weights(lengths), np.ones((n_words, 1)))
