@@ -27,7 +27,7 @@ from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.gpu.corpus import GpuCorpus, GpuCounts
 from private_topics.engines.gpu.device import cupy
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.sums.unit_sums import (
     ClippedFrameMoments,
     ClippedPairs,
@@ -68,7 +68,7 @@ def check() -> None:
     for n_documents, n_words, n_topics, grouped in ((30_000, 5_000, 20, False), (20_000, 900, 7, True)):
         X, _, _ = make_lda_corpus(n_documents, n_words, n_topics, random_state=n_topics)
         groups = np.random.default_rng(1).integers(n_documents // 3, size=n_documents) if grouped else None
-        local = PrivateCorpus.of(MatrixBlocks(X, 4_096), groups)
+        local = LocalCorpus.of(MatrixBlocks(X, 4_096), groups)
         resident = GpuCorpus.of(MatrixBlocks(X), groups)
         assert resident.kept is not None
         streamed = GpuCorpus(local, None)

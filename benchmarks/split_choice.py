@@ -23,7 +23,7 @@ import numpy as np
 from corpora import real_counts
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits.sequential import Sequential
 from private_topics.planning.split import split_for
@@ -105,7 +105,7 @@ def prices() -> None:
 def private_score(case: Case, topics: np.ndarray, epsilon: float) -> float:
     """Mean log-likelihood from released sufficient statistics (the paper's appendix K)."""
     run = PrivateRun(PrivacyBudget(epsilon, DELTA))
-    corpus = PrivateCorpus.of(MatrixBlocks(case.counts))
+    corpus = LocalCorpus.of(MatrixBlocks(case.counts))
     fit = Sequential(run, USUAL, corpus, len(topics), 1.0, 0, np.random.RandomState(0), lambda stage: None)
     statistic = fit.release_statistic(topics, "score", 1.0).value
     return float((statistic * np.log(np.maximum(topics.T, SMALLEST_PROBABILITY))).sum() / statistic.sum())

@@ -24,7 +24,7 @@ import numpy as np
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
 from private_topics.fits.sequential import Sequential
 from private_topics.inference.carried import averaged_noise
@@ -82,7 +82,7 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
     """Private EM of equal budget from random topics (unigram times gamma noise): the refinement of our own code."""
     run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
     split = BudgetSplit(unigram=0.04, histograms=0.0, second=0.0, frame=0.0, tensor=0.0, refine=0.96)
-    corpus = PrivateCorpus.of(MatrixBlocks(train))
+    corpus = LocalCorpus.of(MatrixBlocks(train))
     state = np.random.RandomState(0)
     fit = Sequential(run, split, corpus, topics, 1.0, steps, state, lambda stage: None)
     released = fit.release_unigram(split.unigram)
@@ -164,7 +164,7 @@ def smallest_budget(draws: int, epsilon: float = 0.1) -> None:
         whole, fitted, used = [], [], []
         for _ in range(draws):
             run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
-            units = PrivateCorpus.of(MatrixBlocks(train))
+            units = LocalCorpus.of(MatrixBlocks(train))
             fit = Sequential(run, BudgetSplit(), units, 1, 1.0, 0, np.random.RandomState(0), lambda stage: None)
             released = fit.release_unigram(1.0)
             topic = unigram_posterior(released.value, released.sigma)

@@ -30,9 +30,9 @@ from typer.testing import CliRunner
 from private_support import Entering, exceeds
 from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.estimators import texts as pipeline
-from private_topics.estimators.base import load
+from private_topics.estimators.saving import load
 from private_topics.privacy import mechanisms
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.in_memory import FitAccount
@@ -242,13 +242,13 @@ def test_an_unbounded_vocabulary_would_be_seen(first: Any, monkeypatch: pytest.M
 
 
 def test_documents_taken_for_units_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = PrivateCorpus.__iter__
+    honest = LocalCorpus.__iter__
 
-    def forgetful(self: PrivateCorpus) -> Any:
+    def forgetful(self: LocalCorpus) -> Any:
         for part in honest(self):
             yield dataclasses.replace(part, share=np.ones_like(part.share))
 
-    monkeypatch.setattr(PrivateCorpus, "__iter__", forgetful)
+    monkeypatch.setattr(LocalCorpus, "__iter__", forgetful)
     runs = [Recorder(first[1].released) for _ in range(2)]
     for recorder, records in zip(runs, (ordinary_records(), neighbour("of many letters")), strict=True):
         run_command(first[0], records, recorder)

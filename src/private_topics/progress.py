@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Progress = Callable[[str], None]
+"""Is told the name of each stage as it begins."""
 
 
 class Watch:

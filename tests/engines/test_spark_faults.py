@@ -30,7 +30,7 @@ from engine_support import (
 
 from private_topics import DurableLedger
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark import corpus as engine
 from private_topics.engines.spark import tiles
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
@@ -45,7 +45,7 @@ def opened(spark, partitions=4, unit=None):
 
 
 def expected(unit_sum, groups=None):
-    return PrivateCorpus.of(MatrixBlocks(counts()), groups).total(unit_sum)
+    return LocalCorpus.of(MatrixBlocks(counts()), groups).total(unit_sum)
 
 
 def assert_same(totals, others):

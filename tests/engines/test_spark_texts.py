@@ -28,7 +28,7 @@ from private_topics.corpus.made_up.letters import make_letters
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark import shipments as spark_shipments
 from private_topics.engines.spark import texts as spark_texts
 from private_topics.engines.spark.corpus import SparkCorpus
@@ -270,7 +270,7 @@ def test_an_executor_that_is_killed_takes_no_text_with_it(spark, small_shipments
         total = corpus.total(KillsItsExecutor(unit_sum, str(tmp_path)))
     assert len(list(tmp_path.iterdir())) == 1, "nothing was killed"
     with count_texts(texts, words, tokeniser) as here:
-        expected = PrivateCorpus.of(here).total(unit_sum)
+        expected = LocalCorpus.of(here).total(unit_sum)
     assert all(np.array_equal(one, other) for one, other in zip(total, expected, strict=True))
     assert len(before) >= 2, "the texts are not where the test looks"
     left = files_left(last, at_most=1)

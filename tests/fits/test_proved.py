@@ -29,6 +29,7 @@ from private_support import (
     RecordingRun,
     Unit,
     check_sensitivity,
+    context_of,
     corpus_of_units,
     counts_of,
     numba_threads,
@@ -37,9 +38,11 @@ from private_support import (
 )
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits import proved as paper_proved
-from private_topics.fits.proved import SPLITS, FirstConfiguration, SecondConfiguration, contraction
+from private_topics.fits import proved
+from private_topics.fits.proved import PROVED, contraction, first_topics, second_topics
+from private_topics.fits.sequential import released_frame
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.releases.unigram import release_unigram
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 from private_topics.sums import quantised, unit_sums
@@ -76,14 +79,13 @@ def entering(
     answers["second moment"] = np.diag(1.0 + np.arange(len(WORDS)))
     answers["second clip factors"] = np.ones(1)
     run = RecordingRun(PrivacyBudget(options.get("epsilon", 1.0), 1e-6), answers)
-    kind = {1: FirstConfiguration, 2: SecondConfiguration}[configuration]
-    fit = kind(run, SPLITS[configuration], corpus, 3, 1.0, 0, np.random.RandomState(0), lambda stage: None)
+    context = context_of(PROVED[configuration], run, corpus)
     values = options.get("values", np.ones(basis.shape[1]))
     with numba_threads(1):
-        fit.release_unigram(fit.split.unigram)
-        fit.frame(WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
+        release_unigram(context)
+        released_frame(context, WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
         frame = Frame(Whitening(contraction(basis)[0], values), values, 0.0)
-        fit.third_moment(WORDS, frame)
+        {1: first_topics, 2: second_topics}[configuration](context, WORDS, np.full(len(WORDS), 1.0 / N_WORDS), frame)
     assert list(run.entering) == [*EARLIER, NORMS[configuration], THIRD[configuration], "third clip factors"]
     return run.entering
 
@@ -173,7 +175,7 @@ def test_contributions_that_are_too_large_are_caught(configuration, monkeypatch)
 def test_a_basis_that_stretches_is_caught(monkeypatch):
     """Without the contraction, columns of norm 1.2 carry contributions beyond the sensitivity."""
     monkeypatch.setitem(globals(), "contraction", lambda basis: (basis, 1.0))
-    monkeypatch.setattr(paper_proved, "contraction", lambda basis: (1.2 * basis, 1.0))
+    monkeypatch.setattr(proved, "contraction", lambda basis: (1.2 * basis, 1.0))
     neighbours = [
         entering(1, [*BASE, (document,)], BASES["words"], TIGHT)
         for document in extreme_documents(BASES["words"])[5:16]

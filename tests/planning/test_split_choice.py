@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from functools import partial
 from itertools import product
 
 import pytest
 
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivateSpectralLDA, load, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits.choice import default_split
-from private_topics.paper.experiments.methods import Divided, Problem, divided_topics, published_fit
+from private_topics.fits.proved import PROVED
+from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.utility_bounds import PARTS, equal_parts
 from private_topics.planning.expected_errors import (
     Setting,
@@ -44,13 +43,13 @@ def test_without_refinement_its_share_goes_to_the_spectral_stage():
 
 
 def test_without_refinement_the_default_keeps_nothing_for_it():
-    usual, split = BudgetSplit(), default_split("sequential", 0)
-    assert default_split("sequential", 4) == usual
+    usual, split = BudgetSplit(), SEQUENTIAL.split(0)
+    assert SEQUENTIAL.split(4) == usual
     assert math.fsum(split.as_dict().values()) == pytest.approx(1.0, abs=1e-12)
     assert (split.unigram, split.histograms, split.refine) == (usual.unigram, usual.histograms, 0.0)
     assert split.second / usual.second == pytest.approx(split.tensor / usual.tensor)
     assert split.second / usual.second == pytest.approx(split.frame / usual.frame)
-    assert all(default_split(number, steps) == proved_split(number) for number in (1, 2, 3, 4) for steps in (0, 4))
+    assert all(PROVED[number].split(steps) == proved_split(number) for number in (1, 2, 3, 4) for steps in (0, 4))
     spent = BudgetSplit(unigram=0.4, histograms=0.3, second=0.0, frame=0.0, tensor=0.0, refine=0.3)
     assert spent.without_refinement() == spent  # nothing to give it to
 
@@ -62,7 +61,7 @@ def test_a_fit_without_refinement_spends_its_whole_budget(topics, epsilon):
     assert len(model.components_) == topics
     shares = {release.name: release.share for release in model.privacy_.releases}
     assert math.fsum(shares.values()) == pytest.approx(1.0, abs=1e-6)
-    assert shares["second moment"] == pytest.approx(default_split("sequential", 0).second, rel=1e-6)
+    assert shares["second moment"] == pytest.approx(SEQUENTIAL.split(0).second, rel=1e-6)
     assert not any(name.startswith("refinement") for name in shares)
 
 
@@ -123,25 +122,6 @@ def test_a_fit_takes_its_split():
     shares = {release.name: release.share for release in model.privacy_.releases}
     assert shares["second moment"] == pytest.approx(split.second, rel=1e-6)
     assert math.fsum(shares.values()) <= 1.0 + 1e-9
-
-
-@pytest.mark.parametrize("configuration", [1, 2])
-def test_a_divided_published_fit_spends_its_parts_on_their_edges(configuration):
-    counts, *_ = make_lda_corpus(4_000, 30, 2, alpha0=0.1, random_state=0)
-    parts = {part: weight / 10 for part, weight in zip(PARTS[configuration], (2, 3, 5), strict=True)}
-    problem = Problem(counts, 2, 0.1, 1e-6)
-    fit = published_fit(problem, configuration, 50.0, 0, partial(Divided, parts=parts))
-    fit.fit()
-    spent = {
-        event.name.split()[0]: share
-        for event, share in zip(fit.run.accountant.events, fit.run.shares_spent, strict=True)
-    }
-    assert spent == pytest.approx(parts)
-
-
-def test_divided_topics_are_topics():
-    counts, truth, _ = make_lda_corpus(4_000, 30, 2, alpha0=0.1, random_state=0)
-    assert divided_topics(Problem(counts, 2, 0.1, 1e-6), 1, 50.0, 0).shape == truth.shape
 
 
 @pytest.mark.parametrize(

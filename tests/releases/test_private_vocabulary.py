@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from private_support import context_of
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.corpus.words.vocabulary import union_weights, user_units
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError, PrivacyError
-from private_topics.fits.sequential import Sequential
+from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.fits.split import BudgetSplit
 from private_topics.privacy.accountant import zcdp_delta
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteThresholdEvent, Event, ThresholdEvent
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
@@ -216,8 +218,8 @@ def test_a_fit_with_its_vocabulary_stays_within_the_budget() -> None:
     assert len(ledger.spent) == 1
     assert len(words) > 30
     kept = validate_counts(counts[:, [int(word[1:]) for word in words]])
-    corpus = PrivateCorpus.of(MatrixBlocks(kept))
-    Sequential(run, split, corpus, 2, 1.0, 1, np.random.RandomState(0), lambda stage: None).fit()
+    corpus = LocalCorpus.of(MatrixBlocks(kept))
+    SEQUENTIAL.model(context_of(SEQUENTIAL, run, corpus, n_topics=2, refine_steps=1, split=split))
     assert len(run.accountant.events) > 8
     assert run.accountant.delta(10.0) <= 1e-6
     assert run.accountant.epsilon(1e-6) == pytest.approx(10.0, rel=1e-3)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from private_topics.audit import AuditResult, audit, corpus_like, seal, sealed
 from private_topics.audit.made_up import corpus_for, fresh
-from private_topics.audit.recording import audited_settings
+from private_topics.audit.recording import audited_parameters
 from private_topics.cli.fit_steps import languages_of, public_list, write_model_report
 from private_topics.cli.screen import Screen, plain
 from private_topics.cli.sources import holds_counts, texts_of
@@ -21,8 +21,8 @@ from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
-from private_topics.estimators.base import load
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.saving import load
 from private_topics.reports.audit import audit_context, write_audit
 from private_topics.reports.audit_numbers import HEADS, WHOLE_HEADS
 
@@ -49,7 +49,7 @@ def estimator_of(
     if type(fitted) is not PrivateSpectralLDA:
         raise InputError(f"audit takes a model of PrivateSpectralLDA. {str(path)!r} holds {type(fitted).__name__}.")
     estimator = fresh(fitted, **settings)
-    audited_settings(estimator)
+    audited_parameters(estimator)
     return estimator, fitted
 
 

@@ -16,8 +16,9 @@ from private_topics.corpus.words.named_lists import LANGUAGES, PREFIX, named_wor
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, read_word_list
 from private_topics.errors import InputError
-from private_topics.estimators.base import SpectralLDA, TopicEstimator
+from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (
     WITH_VOCABULARY,
     CorpusVocabulary,

@@ -31,7 +31,7 @@ def show_topics(
 ) -> None:
     """Print the most probable words of each topic: a table on a terminal, tab-separated lines in a pipe."""
     from private_topics.cli.sources import read_names
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     fitted = load(model)
     names = None if vocabulary is None else read_names(vocabulary, fitted.n_features_in_)
@@ -71,7 +71,7 @@ def transform(
     import numpy as np
 
     from private_topics.cli.sources import check_writable, counts_for
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     check_writable(output)
     fitted = load(model)
@@ -103,7 +103,7 @@ def evaluate(
     """Score a model on held-out documents: half of each document predicts its other half."""
     from private_topics.cli.sources import counts_for
     from private_topics.corpus.counts.matrix import stack_rows
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
     from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
 
     fitted = load(model)
@@ -138,7 +138,7 @@ def report(
     """Write an HTML report on a model, or a comparison of two."""
     from private_topics.cli.fit_steps import write_model_report
     from private_topics.cli.sources import check_writable, ledger_of
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     check_writable(output)
     heading = {} if title is None else {"title": title}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, tee
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,14 +20,18 @@ from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
-from private_topics.estimators.base import SpectralLDA, TopicEstimator, unchanged_on_failure
-from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.private import PrivateSpectralLDA, fit_in, settings_of
+from private_topics.estimators.spectral import SpectralLDA
+from private_topics.fits.private import PrivateFit
+from private_topics.fits.split import BudgetSplit
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import Watch
 from private_topics.releases.vocabulary import (
     THRESHOLD_SHARE,
+    VOCABULARY,
     VOCABULARY_SHARE,
     WORDS_PER_UNIT,
     release_vocabulary,
@@ -131,18 +134,11 @@ def make_vocabulary(
 def _fit_with_list(
     model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, watch: Watch
 ) -> None:
-    choice = model._check_privacy_parameters()
+    fit = PrivateFit.begin(settings_of(model), vocabulary=vocabulary.name, sha256=vocabulary.digest)
     words = _usable(vocabulary, tokeniser)
-    with (
-        unchanged_on_failure(model),
-        _counter(model, watch)(texts, words, tokeniser) as counts,
-        closing(model._private_corpus(counts, counts.groups)) as corpus,
-    ):
-        settings = model._public_settings(corpus) | {"vocabulary": vocabulary.name, "sha256": vocabulary.digest}
-        account = FitAccount(model.ledger, settings)
-        run = model._run(choice, account.reserve)
-        model._fit_in(run, choice, corpus, f"{vocabulary.description}, of which {len(words):,} are used")
-        account.finish()
+    with _counter(model, watch)(texts, words, tokeniser) as counts:
+        described = f"{vocabulary.description}, of which {len(words):,} are used"
+        fit_in(model, fit, counts, counts.groups, described)
 
 
 def _fit_with_vocabulary(
@@ -153,35 +149,25 @@ def _fit_with_vocabulary(
     watch: Watch,
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
-    choice = model._check_privacy_parameters()
-    share = 0.0 if model.budget_split is None else model.budget_split.vocabulary
-    if choice.pure or choice.reasons:
+    settings = settings_of(model)
+    share = 0.0 if settings.split is None else settings.split[VOCABULARY.name]
+    if settings.fit.adds_up:
         raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
     if not share > 0:
         raise PrivacyError(
             "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
         )
     counted = _counter(model, watch)
-    names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
-    settings = {"estimator": type(model).__name__} | {name: getattr(model, name) for name in names}
-    settings["private"] = model.noise_seed is None
-    account = FitAccount(model.ledger, settings | _vocabulary_settings(vocabulary))
-    run = model._run(choice, account.reserve, threshold_delta=THRESHOLD_SHARE * float(model.delta))
-    words, n_units = _released_words(run, share, texts, vocabulary, tokeniser, account, watch, model.n_jobs)
+    threshold_delta = THRESHOLD_SHARE * settings.budget.delta
+    fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **_vocabulary_settings(vocabulary))
+    words, n_units = _released_words(fit.run, share, texts, vocabulary, tokeniser, fit.account, watch, model.n_jobs)
     if not words:
         raise PrivacyError(
             "No word stands above the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
-    with (
-        unchanged_on_failure(model),
-        counted(texts, words, tokeniser) as counts,
-        closing(model._private_corpus(counts, counts.groups)) as corpus,
-    ):
-        if corpus.n_units != n_units:
-            raise InputError("The corpus changed between two passes: it must give the same documents each time.")
-        model._fit_in(run, choice, corpus, None)
-    account.finish()
+    with counted(texts, words, tokeniser) as counts:
+        fit_in(model, replace(fit, n_units=n_units), counts, counts.groups)
 
 
 def _vocabulary_settings(vocabulary: PrivateVocabulary) -> dict[str, Any]:

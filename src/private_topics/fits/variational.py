@@ -19,12 +19,14 @@ import scipy.sparse as sp
 from scipy.special import psi
 
 from private_topics.corpus.counts.layout import WordBlock, select_words
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.inference.carried import check_size
 from private_topics.inference.fold_in import fold_in, topic_statistic
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import Query
 from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.progress import Progress
+from private_topics.releases.statistic import MINIBATCH
 from private_topics.sums.norms import statistic_norms
 from private_topics.sums.quantised import SAFETY, add_statistic
 
@@ -32,7 +34,6 @@ USUAL_RATE, USUAL_BATCH = 0.1, 1000
 PRIOR_PER_NOISE, SMALLEST_PRIOR = 0.15, 0.1
 START_SHAPE = 100.0  # of the gamma variables the topics start from: all words nearly equally likely in all topics
 
-Progress = Callable[[str], None]
 Statistic = Callable[[np.ndarray], np.ndarray]
 """From word weights (words × topics) to the expected counts of the whole corpus, as one minibatch shows them."""
 
@@ -102,7 +103,7 @@ class PrivateMinibatches:
     """
 
     run: SubsampledRun
-    corpus: PrivateCorpus
+    corpus: LocalCorpus
     document_prior: np.ndarray
     clip: float = 0.0
 
@@ -135,7 +136,8 @@ class PrivateMinibatches:
 
     def query(self) -> Query:
         """On the lattice that suits its noise."""
-        draft = Query("minibatch statistic", "array", float(np.sqrt(2.0)), 1.0, "variational")
+        assert MINIBATCH.sensitivity is not None
+        draft = Query(MINIBATCH.name, MINIBATCH.kind, MINIBATCH.sensitivity, 1.0, MINIBATCH.proof)
         sigma = self.run.sigma(draft, self.run.share)
         return replace(draft, step=step_for(sigma, self.corpus.n_units, float(self.corpus.n_units)))
 
@@ -144,7 +146,7 @@ class PrivateMinibatches:
 class PlainMinibatches:
     """Expected counts as they are, of minibatches that a seeded generator draws: no privacy."""
 
-    corpus: PrivateCorpus
+    corpus: LocalCorpus
     document_prior: np.ndarray
     rate: float
     random_state: np.random.RandomState
@@ -158,7 +160,7 @@ class PlainMinibatches:
         return total * (self.corpus.n_units / max(1, int(members.sum())))
 
 
-def minibatch(corpus: PrivateCorpus, members: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray]]:
+def minibatch(corpus: LocalCorpus, members: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray]]:
     """The documents of the units marked in `members`, in blocks, with their shares of their units."""
     chosen = members if corpus.unit is None else members[corpus.unit]
     start = 0

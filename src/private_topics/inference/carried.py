@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from private_topics.errors import InputError, PrivacyWarning
+from private_topics.errors import InputError, warn_user
 
 MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
@@ -114,10 +113,8 @@ def warn_if_fewer(carried: int, wanted: int) -> None:
     """Say that the model has fewer topics than were asked for."""
     carried = max(carried, 1)  # the word frequencies are one
     if carried < wanted:
-        warnings.warn(
+        warn_user(
             f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would "
             "be noise. It uses those it carries. More documents or a larger epsilon would carry more: see "
-            "private_topics.plan.",
-            PrivacyWarning,
-            stacklevel=5,
+            "private_topics.plan."
         )

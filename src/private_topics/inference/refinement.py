@@ -6,6 +6,7 @@ import numpy as np
 
 SMOOTHING = 1.0
 START_UNIGRAM_SHARE = 0.5
+SMALLEST_BATCH, FEWEST_BATCHES = 32, 40
 
 
 def topics_of_counts(expected: np.ndarray, smoothing: float = SMOOTHING) -> np.ndarray:

@@ -148,24 +148,6 @@ CONFIGURATIONS = {
     3: Placement("configuration 3", PAPER_GRAPH, frozenset({"e7", "e8"}), "Noise on the eigenpairs and W†."),
     4: Placement("configuration 4", PAPER_GRAPH, frozenset({"e9"}), "Noise on the topics themselves."),
 }
-SEQUENTIAL = Placement(
-    "sequential",
-    SEQUENTIAL_GRAPH,
-    frozenset({"e0", "e6", "s1"}),
-    "Noise on the second moment, which makes W and W† public; then on the moments inside W; then on the refinement.",
+SEQUENTIAL_SUMMARY = (
+    "Noise on the second moment, which makes W and W† public; then on the moments inside W; then on the refinement."
 )
-
-# On which edge each release of `configurations.sequential` puts its noise; numbered releases without the number.
-SEQUENTIAL_RELEASES = {
-    "unigram": "e0",
-    "second norms": "e0",
-    "second moment": "e0",
-    "second clip factors": "e0",
-    "frame second norms": "e6",
-    "frame third norms": "e6",
-    "frame second moment": "e6",
-    "frame third moment": "e6",
-    "frame clip factors": "e6",
-    "refinement": "s1",
-    "unigram again": "s1",
-}

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from private_topics.fits.choice import default_split
-from private_topics.fits.sequential import OVERSAMPLE
+from private_topics.fits.proved import PROVED
+from private_topics.fits.sequential import OVERSAMPLE, SEQUENTIAL
+from private_topics.fits.split import BudgetSplit
 from private_topics.inference.carried import (
     SPECTRAL_WORDS,
     averaged_noise,
@@ -23,7 +24,6 @@ from private_topics.inference.carried import (
     spectral_words,
 )
 from private_topics.paper.utility_bounds import Problem
-from private_topics.privacy.budget import BudgetSplit
 from private_topics.privacy.curves import mu_of_budget
 
 WORDS_PER_TOPIC = 60.0
@@ -198,7 +198,7 @@ def _carried(setting: Setting, split: BudgetSplit) -> int:
 
 def sequential_split(setting: Setting) -> BudgetSplit:
     """The default split of the sequential release."""
-    return default_split("sequential", setting.refine_steps)
+    return SEQUENTIAL.split(setting.refine_steps)
 
 
 def sequential_topics(setting: Setting, split: BudgetSplit | None = None) -> int:
@@ -217,7 +217,7 @@ def proved_topics(setting: Setting, configuration: int, split: BudgetSplit | Non
 
 def proved_split(configuration: int) -> BudgetSplit:
     """The default split of a configuration 1 to 4."""
-    return default_split(configuration, 0)
+    return PROVED[configuration].split(0)
 
 
 def _found(setting: Setting, supported: int, error: Callable[[Setting], float]) -> int:

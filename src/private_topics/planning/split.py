@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any
 
 from private_topics.errors import InputError
+from private_topics.fits.split import BudgetSplit
 from private_topics.paper.utility_bounds import PARTS, equal_parts
 from private_topics.planning.expected_errors import (
     Setting,
@@ -25,7 +26,7 @@ from private_topics.planning.expected_errors import (
     sequential_topics,
 )
 from private_topics.planning.forecast import published_error
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.budget import PrivacyBudget
 
 SECOND = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 FRAME = (0.015, 0.03, 0.06)

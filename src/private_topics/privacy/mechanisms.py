@@ -1,8 +1,9 @@
 """release(): the only place that draws noise. It checks the query, charges it, and only then draws.
 
 A `PrivateRun` owns a budget, an accountant and a noise stream; `PrivateRun.release` turns an exact integer
-aggregate into a `Released` value, and nothing else can make one. Symmetric arrays get isometric noise: one
-Gaussian of variance sigma^2 in every direction of the space of symmetric arrays with the Frobenius norm.
+aggregate into a `Released` value, and nothing else can make one. `PrivateRun.release_sums` is where the sums of an
+engine meet it: no fit sees them. Symmetric arrays get isometric noise: one Gaussian of variance sigma^2 in every
+direction of the space of symmetric arrays with the Frobenius norm.
 Queries whose sensitivity is in the L1 norm get Laplace noise (`simple_composition.SimpleRun` only).
 `PrivateRun.release_words` names the words whose noisy weight reaches a threshold (docs/proofs/vocabulary.md).
 Proofs: docs/proofs/lattice.md for one release, docs/proofs/composition.md for the run.
@@ -13,9 +14,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ from private_topics.privacy.symmetric import (
     symmetric_std,
 )
 
-__all__ = ["KINDS", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
+__all__ = ["KINDS", "Asked", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
 
 NoiseEvent = GaussianEvent | LaplaceEvent
 Draw = Callable[[int, float], Integers]
@@ -90,6 +91,24 @@ class ReleasedWords(Released):
 
     words: tuple[str, ...] = ()
     threshold: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query and the share of the budget that it may spend."""
+
+    query: Query
+    share: float
+
+    @property
+    def step(self) -> float:
+        return self.query.step
+
+
+class Source(Protocol):
+    """Where the documents are: an engine, which adds up what one pass over them is asked for."""
+
+    def total(self, unit_sum: Any) -> tuple[Integers, ...]: ...
 
 
 class PrivateRun:
@@ -174,6 +193,21 @@ class PrivateRun:
             self._charge(event, share)
             value = _noisy(query, integers, _width(event), self._draw(event), consume)
         return Released(value, query, event, _RELEASE_TOKEN)
+
+    def release_sums(
+        self,
+        source: Source,
+        unit_sum: Any,
+        asked: Sequence[Asked],
+        aggregates: Callable[[tuple[Integers, ...]], Sequence[npt.ArrayLike]],
+    ) -> tuple[Released, ...]:
+        """The sums of one pass over the corpus, each with its noise. Only here do sums and noise meet."""
+        self._require_own_process()
+        exact = aggregates(source.total(unit_sum))
+        return tuple(
+            self.release(one.query, aggregate, one.share, consume=True)
+            for one, aggregate in zip(asked, exact, strict=True)
+        )
 
     def release_words(
         self, query: Query, weights: Mapping[str, int], share: float, *, threshold_delta: float, most_words: int

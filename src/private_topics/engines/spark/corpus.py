@@ -17,7 +17,8 @@ import numpy as np
 
 from private_topics._version import __version__
 from private_topics.corpus.counts.block_source import CountBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
+from private_topics.engines.protocol import Corpus
 from private_topics.engines.spark import tasks, tiles
 from private_topics.engines.spark.counts import ClusterCounts, SparkCounts
 from private_topics.engines.spark.session import session, translated
@@ -34,7 +35,7 @@ PIECE_ENTRIES = 2**18
 
 
 @dataclass(frozen=True)
-class SparkCorpus:
+class SparkCorpus(Corpus):
     """Parts kept on the executors, in memory or on their disks, until `close`."""
 
     parts: Any  # RDD of Held
@@ -51,7 +52,7 @@ class SparkCorpus:
                 raise InputError("The rows of a DataFrame have no order: name the column of the units, unit=….")
             parts = translated("given the documents", blocks.parts)
             return cls._opened(parts, blocks.n_words, blocks.groups is not None)
-        local = PrivateCorpus.of(blocks, groups)
+        local = LocalCorpus.of(blocks, groups)
         sent = Broadcasts(session().sparkContext)
         with sent.destroyed_on_error():
             parts = shipped(sent, local)
@@ -140,13 +141,13 @@ def _without_source(tile: Any) -> Any:
 # -- blocks that the driver has -------------------------------------------------------------------------------------
 
 
-def shipped(sent: Broadcasts, local: PrivateCorpus) -> Any:
+def shipped(sent: Broadcasts, local: LocalCorpus) -> Any:
     """The parts of a corpus on this machine as an RDD."""
     shipments = list(sent.ship(_sized_pieces(local)))
     return translated("given the documents", lambda: sent.unpacked(shipments, tasks.shipped_counts))
 
 
-def _sized_pieces(local: PrivateCorpus) -> Iterator[tuple[tasks.Documents, int]]:
+def _sized_pieces(local: LocalCorpus) -> Iterator[tuple[tasks.Documents, int]]:
     for part in local:
         uncounted = np.zeros(len(part.share), np.int64)  # `local` has counted the units
         for piece in tasks.pieces(part.block, part.share, uncounted, PIECE_ENTRIES):

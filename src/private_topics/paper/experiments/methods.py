@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import PrivacyError, PrivacyWarning
-from private_topics.estimators.base import SpectralLDA
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
-from private_topics.fits.procedure_one import PublishedRelease
+from private_topics.fits.published import PUBLISHED as PUBLISHED_FITS
 from private_topics.fits.published import Published
 from private_topics.paper.bounds import MomentWeights
-from private_topics.paper.noise_scales import classical_sigma
-from private_topics.planning.split import published_parts_for
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.mechanisms import Released
-from private_topics.privacy.simple_composition import SimpleRun
+from private_topics.releases.context import FitContext
 
 PUBLISHED = tuple(f"config {number} published" for number in (1, 2, 3, 4))
 PROVED = ("config 1 proved", "config 2 proved")
@@ -102,15 +99,16 @@ def published_fit(
     problem: Problem, configuration: int, epsilon: float, seed: int, kind: Callable[..., Published] = Published
 ) -> Published:
     """A published configuration, not yet run: its noise-free nodes serve the spectra."""
-    run = SimpleRun(PrivacyBudget(epsilon, problem.delta), gaussian=classical_sigma, noise_seed=seed)
-    corpus = PrivateCorpus.of(MatrixBlocks(problem.counts))
-    state = np.random.RandomState(seed)
-    return kind(run, corpus, configuration, problem.n_topics, problem.alpha0, state, lambda stage: None)
+    fit = PUBLISHED_FITS[configuration, "published"]
+    run = fit.run(PrivacyBudget(epsilon, problem.delta), noise_seed=seed)
+    corpus, state = LocalCorpus.of(MatrixBlocks(problem.counts)), np.random.RandomState(seed)
+    shared = problem.n_topics, problem.alpha0, 0, state, lambda stage: None
+    return kind(FitContext(run, corpus, fit.releases, fit.fractions, *shared))
 
 
 def scaled_topics(problem: Problem, configuration: int, epsilon: float, seed: int) -> np.ndarray:
     """Topics of a published configuration on scaled moments, with the published noise of the moments unscaled."""
-    topics: np.ndarray = published_fit(problem, configuration, epsilon, seed, ScaledMoments).fit().topics
+    topics: np.ndarray = published_fit(problem, configuration, epsilon, seed, ScaledMoments).fit(configuration).topics
     return topics
 
 
@@ -130,49 +128,6 @@ class ScaledMoments(Published):
     def third_inside(self, frame: np.ndarray) -> np.ndarray:
         moment: np.ndarray = MomentWeights.of(self.alpha0).prefactor * super().third_inside(frame)
         return moment
-
-
-def divided_topics(problem: Problem, configuration: int, epsilon: float, seed: int) -> np.ndarray:
-    """Topics of a published configuration whose edges share epsilon as its utility theorem has it best."""
-    n_units, n_words = problem.counts.shape
-    parts = published_parts_for(
-        n_units,
-        n_words,
-        problem.n_topics,
-        configuration=configuration,
-        alpha0=problem.alpha0,
-        epsilon=epsilon,
-        delta=problem.delta,
-    )
-    fit = published_fit(problem, configuration, epsilon, seed, partial(Divided, parts=parts))
-    topics: np.ndarray = fit.fit().topics
-    return topics
-
-
-@dataclass(frozen=True)
-class Divided(Published):
-    """A published configuration with its own fraction for each edge, where the others have equal ones."""
-
-    parts: Mapping[str, float] = field(default_factory=dict)
-
-    @cached_property
-    def release(self) -> PublishedRelease:
-        return DividedRelease(self.run, self.corpus.n_units, 1.0, self.parts)
-
-
-@dataclass(frozen=True)
-class DividedRelease(PublishedRelease):
-    parts: Mapping[str, float] = field(default_factory=dict)
-
-    def noisy(self, name: str, kind: Any, values: np.ndarray, sensitivity: float) -> Released:
-        return self._part(name).noisy(name, kind, values, sensitivity)
-
-    def lower_bound(self, name: str, value: float) -> float:
-        return self._part(name).lower_bound(name, value)
-
-    def _part(self, name: str) -> PublishedRelease:
-        """Releases are named by their edge, or by what Procedure 1 bounds, and then described."""
-        return PublishedRelease(self.run, self.n_units, self.parts[name.split()[0]])
 
 
 def noise_shortfall(alpha0: float) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
+from private_topics.fits.choice import placements
 from private_topics.paper.bounds import gap_of_eigenvalues
 from private_topics.paper.experiments.methods import Problem, published_fit
 from private_topics.paper.experiments.rows import Row
 from private_topics.paper.experiments.synthetic_error import DELTA, QUICK, SETTINGS
-from private_topics.paper.graph import CONFIGURATIONS, PAPER_GRAPH, SEQUENTIAL
+from private_topics.paper.graph import PAPER_GRAPH, Placement
 from private_topics.paper.graph_picture import write_pictures
 from private_topics.paper.utility_bounds import Problem as Quantities
 from private_topics.paper.utility_bounds import utility_table
@@ -28,12 +29,18 @@ def graph_rows() -> list[Row]:
             "cut": "yes" if placement.graph.is_cut(placement.noisy) else "no",
             "minimal": "yes" if placement.graph.is_minimal_cut(placement.noisy) else "no",
         }
-        for placement in (*CONFIGURATIONS.values(), SEQUENTIAL)
+        for placement in _placements()
     ]
 
 
+def _placements() -> list[Placement]:
+    """The paper's four, then ours."""
+    ours, *papers = placements().values()
+    return [*papers, ours]
+
+
 def draw_graphs(folder: Path) -> None:
-    write_pictures(folder)
+    write_pictures(folder, _placements())
 
 
 def minimal_cuts() -> int:
