@@ -30,7 +30,7 @@ def tensor_of(rank: int, noise: float, seed: int = 0) -> np.ndarray:
 
 def direction(rank: int, random: np.random.Generator) -> np.ndarray:
     """A random symmetric tensor of norm one."""
-    drawn = certificate.symmetric_part(random.normal(size=(rank, rank, rank)))
+    drawn = certificate.exactly_symmetric(random.normal(size=(rank, rank, rank)))
     return drawn / np.linalg.norm(drawn)
 
 
