@@ -7,11 +7,10 @@ Newton's method in extended precision.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
+from noise_support import symmetric_basis
 from private_topics.spectral import certificate
 from private_topics.spectral.certificate import Centre, Certificate, centre_of, certify, unweighted, weighted
 
@@ -65,16 +64,6 @@ def steepest(around: Centre, solutions: np.ndarray, tensor: np.ndarray) -> np.nd
     moves = np.einsum("iab,nib->nia", maps, rows).reshape(len(basis), -1)
     left = np.linalg.svd(moves)[0][:, 0]
     return np.einsum("n,nabc->abc", left, basis)
-
-
-def symmetric_basis(rank: int) -> np.ndarray:
-    found = []
-    for index in itertools.combinations_with_replacement(range(rank), 3):
-        tensor = np.zeros((rank,) * 3)
-        for order in itertools.permutations(index):
-            tensor[order] = 1.0
-        found.append(tensor / np.linalg.norm(tensor))
-    return np.array(found)
 
 
 def attained(bound: Certificate, seed: int = 1, pairs: int = 40) -> float:
