@@ -37,9 +37,10 @@ from scipy.stats import binomtest
 
 from float_sums import doubling_units, float_sum, lattice_sum, reordered_units
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.lattice import quantise_down, step_for
+from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.simple_composition import PureBudget, SimpleRun
+from private_topics.sums.quantised import truncated
 
 Floats = npt.NDArray[np.float64]
 Release = Callable[[Floats], Floats]
@@ -108,7 +109,7 @@ class Pair:
     def sums(self, corpus: int) -> Floats:
         """On the lattice, for the naïve mechanisms as well, so that both release the same sums."""
         share = 1.0 / self.coordinates if self.pure else 1.0 / math.sqrt(self.coordinates)
-        share = float(quantise_down(0.9 * share, self.step)) * self.step
+        share = float(truncated(0.9 * share, self.step)) * self.step
         return np.where((np.arange(self.coordinates) % 2 == 0) == (corpus == 0), share, 0.0)
 
     def allowed(self) -> float:
@@ -124,7 +125,7 @@ def ours(pair: Pair, seed: int | None) -> Release:
     def release(sums: Floats) -> Floats:
         noise_seed = None if seed is None else next(seeds)
         run = SimpleRun(PURE, noise_seed=noise_seed) if pair.pure else PrivateRun(GAUSSIAN, noise_seed=noise_seed)
-        return run.release(query, quantise_down(sums, pair.step), 1.0).value
+        return run.release(query, truncated(sums, pair.step), 1.0).value
 
     return release
 
@@ -229,7 +230,7 @@ def sum_game(units: tuple[np.ndarray, np.ndarray], exact: bool, trials: int, see
     query, middle = Query("sum", "array", 1.0, step, "lattice"), (sums[0] + sums[1]) / 2
     generator = np.random.default_rng(seed)
     coins = generator.integers(2, size=trials)
-    aggregate = quantise_down(np.array(sums)[coins], step)
+    aggregate = truncated(np.array(sums)[coins], step)
     value = PrivateRun(GAUSSIAN, noise_seed=seed).release(query, aggregate, 1.0).value
     guesses = (value > middle) == (sums[1] > sums[0]) if sums[0] != sums[1] else generator.integers(2, size=trials)
     return int((guesses == coins).sum())

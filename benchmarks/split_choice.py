@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +32,10 @@ from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.privacy.selection import Repetitions, affordable_mu, price
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "research"))
+
+from selection import Repetitions, affordable_mu, price
 
 DELTA = 1e-6
 SCORE_SHARE = 0.05

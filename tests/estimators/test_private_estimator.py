@@ -22,7 +22,7 @@ from private_topics import (
     plan,
 )
 from private_topics.evaluation import topic_error_l2, unigram_perplexity
-from private_topics.privacy.accountant import gdp_epsilon
+from private_topics.privacy.curves import gdp_epsilon
 from private_topics.privacy.statement import PrivacyStatement
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.PrivacyWarning")

@@ -9,7 +9,6 @@ corpus.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import cache
@@ -21,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noise_support import fitted_on, releases_as_recorded
+from noise_support import fitted_on, releases_as_recorded, symmetric_basis
 from private_support import (
     LARGEST_COUNT,
     Document,
@@ -218,18 +217,7 @@ def test_a_contraction_is_one_whatever_the_eigensolver_returned():
 def test_noise_inside_an_orthonormal_basis_has_the_law_of_noise_on_all_triples():
     """In orthonormal coordinates of symmetric tensors, `E -> E(U,U,U)` has orthonormal rows: docs/proofs."""
     basis = np.linalg.qr(np.random.default_rng(2).normal(size=(5, 3)))[0]
-
-    def coordinates(size: int) -> np.ndarray:
-        """Orthonormal symmetric tensors, flattened, as rows."""
-        rows = []
-        for index in itertools.combinations_with_replacement(range(size), 3):
-            tensor = np.zeros((size,) * 3)
-            for permutation in itertools.permutations(index):
-                tensor[permutation] = 1.0
-            rows.append(tensor.ravel() / np.linalg.norm(tensor))
-        return np.array(rows)
-
-    large, small = coordinates(5), coordinates(3)
+    large, small = (symmetric_basis(size).reshape(-1, size**3) for size in (5, 3))
     projection = np.einsum("ijk,ia,jb,kc->abcijk", np.ones((5, 5, 5)), basis, basis, basis).reshape(27, 125)
     transfer = small @ projection @ large.T
     np.testing.assert_allclose(transfer @ transfer.T, np.eye(len(small)), atol=1e-12)

@@ -14,7 +14,7 @@ from private_topics.inference.carried import TAIL_SHARE, averaged_noise
 from private_topics.paper.experiments.synthetic_error import DELTA, SETTINGS
 from private_topics.planning import expected_errors as errors
 from private_topics.planning.expected_errors import Setting
-from private_topics.planning.forecast import PUBLISHED, Outcome, best, published_error, smallest
+from private_topics.planning.forecast import PUBLISHED, Outcome, best, published_error
 from private_topics.planning.plan import MOST, Plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -272,9 +272,3 @@ def test_what_is_said():
     assert len(rich.remarks) == 3
     assert "N > √d" in rich.remarks[2]
     assert "N <= √d" in plan(10, 10_000, 3).remarks[2]
-
-
-def test_the_search():
-    assert smallest(lambda value: value >= 1234.0, 3.0) == pytest.approx(1234, rel=0.02)
-    assert smallest(lambda value: False, 3.0) == math.inf
-    assert smallest(lambda value: True, 3.0) == 3.0

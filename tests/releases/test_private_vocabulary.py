@@ -22,9 +22,9 @@ from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.fits.split import BudgetSplit
-from private_topics.privacy.accountant import zcdp_delta
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.events import DiscreteThresholdEvent, Event, ThresholdEvent
+from private_topics.privacy.curves import zcdp_delta
+from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
 from private_topics.privacy.randomness import NoiseStream
@@ -250,23 +250,8 @@ def test_the_exact_sampler_is_priced_in_zcdp() -> None:
     release_vocabulary(run, [["a"], ["b"]], share=0.5)
     (event,) = run.accountant.events
     assert isinstance(event, DiscreteThresholdEvent)
-    assert Event.from_dict(event.to_dict()) == event
-    expected = zcdp_delta(event.rho, 1.0 + math.log1p(-1e-7)) + 1e-7
+    expected = zcdp_delta(event.mu**2 / 2, 1.0 + math.log1p(-1e-7)) + 1e-7
     assert run.accountant.delta(1.0) == pytest.approx(expected, rel=1e-9)
-    assert run.accountant.method == "zcdp"
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    sizes: list[int] = []
-    honest = NoiseStream.rounded_gaussian
-
-    def watched(stream: NoiseStream, count: int, ratio: float) -> np.ndarray:
-        sizes.append(count)
-        return honest(stream, count, ratio)
-
-    monkeypatch.setattr(NoiseStream, "rounded_gaussian", watched)
-    return sizes
 
 
 def test_refused_before_anything_is_charged_or_drawn(drawn: list[int]) -> None:

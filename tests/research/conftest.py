@@ -1,6 +1,6 @@
-"""The counter-examples live beside the command that prints them: benchmarks/errata.py."""
+"""What is tested here is no part of the library: counter-examples (benchmarks/errata.py) and research/."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / folder) for folder in ("benchmarks", "research")]

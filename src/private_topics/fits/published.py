@@ -135,7 +135,7 @@ class Published:
         sensitivity = published_eigenvector_sensitivity(**self._public, sigma_k=sigma_k, gamma_s=gamma_s)
         stacked = np.vstack([self.pairs.vectors, self.pairs.values])
         noisy = self._noisy(RELEASES[3][2], stacked, sensitivity).value
-        return self._unwhitened(EigenPairs(noisy[-1], noisy[:-1], self.pairs.iterations))
+        return self._unwhitened(EigenPairs(noisy[-1], noisy[:-1]))
 
     def _fourth(self) -> PrivateModel:
         """Noise on topics and Dirichlet weights (e9). Paper, configuration 4.

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from private_topics.bisection import smallest
 from private_topics.errors import InputError
 from private_topics.paper.bounds import (
     documents,
@@ -138,15 +139,8 @@ def documents_for_error(
         )
         return utility_bound(configuration, larger, taus, as_derived=as_derived) <= error
 
-    low, high = 3.0, 3.0
-    while not enough(high):
-        low, high = high, 2.0 * high
-        if high > 1e30:
-            return math.inf
-    while high / low > 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return math.ceil(high)
+    found = smallest(enough, 3.0, largest=1e30, precision=1.01)
+    return math.ceil(found) if found < math.inf else math.inf
 
 
 # -- the theorems ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from private_topics.bisection import last_that_holds
 from private_topics.fits.proved import PROVED
 from private_topics.fits.sequential import OVERSAMPLE, SEQUENTIAL
 from private_topics.fits.split import BudgetSplit
@@ -222,11 +223,16 @@ def proved_split(configuration: int) -> BudgetSplit:
 
 def _found(setting: Setting, supported: int, error: Callable[[Setting], float]) -> int:
     """The most topics, of those supported, whose error is small enough; the error grows with their number."""
-    low, high = 0, max(0, min(setting.n_topics, supported)) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if error(setting.with_topics(middle)) < LARGEST_ERROR else (low, middle)
-    return low
+
+    def small_enough(topics: float) -> bool:
+        return error(setting.with_topics(int(topics))) < LARGEST_ERROR
+
+    most = max(0, min(setting.n_topics, supported))
+    return int(
+        last_that_holds(
+            small_enough, 0, most + 1, lambda low, high: high - low > 1, lambda low, high: (low + high) // 2
+        )
+    )
 
 
 def _eigenvector_error(setting: Setting, noise: float) -> float:

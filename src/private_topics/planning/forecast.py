@@ -8,9 +8,10 @@ to 4 refuse where Procedure 1 is expected to find no lower bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from private_topics.bisection import smallest
 from private_topics.paper.noise_scales import tau
 from private_topics.paper.utility_bounds import (
     PARTS,
@@ -38,7 +39,6 @@ from private_topics.planning.expected_errors import (
 TARGET_ERROR = 0.25  # what `documents_needed` is for
 PRECISION = 2.0  # forecasts closer than this, which is about their own, do not tell which configuration is better
 NO_TOPIC = 1.0  # the relative error of an estimate that says nothing
-LARGEST_SEARCH = 1e12
 
 SEQUENTIAL, VARIATIONAL = "sequential", "vi"
 PROVED = tuple(f"{number} proved" for number in PARTS)
@@ -174,17 +174,4 @@ def _documents(name: str, number: int, setting: Setting) -> float:
         topics, error = _expected(name, number, larger)
         return topics >= setting.n_topics and error <= TARGET_ERROR
 
-    return smallest(enough, float(FEWEST_DOCUMENTS), 1e30 if name in PUBLISHED else LARGEST_SEARCH)
-
-
-def smallest(enough: Callable[[float], bool], start: float, largest: float = LARGEST_SEARCH) -> float:
-    """The smallest value from `start` on that is enough, to two per cent; infinity where none up to `largest` is."""
-    low = high = start
-    while not enough(high):
-        low, high = high, 2.0 * high
-        if high > largest:
-            return math.inf
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return smallest(enough, float(FEWEST_DOCUMENTS), 1e30 if name in PUBLISHED else 1e12)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from private_topics.bisection import smallest
 from private_topics.errors import InputError
 from private_topics.parameters import check_positive
 from private_topics.planning.expected_errors import Setting, refined, sequential_split, sequential_topics
@@ -18,7 +19,6 @@ from private_topics.planning.forecast import (
     best,
     outcomes,
     remarks,
-    smallest,
 )
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed

@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.accountant import Accountant, mu_of_budget, rho_of_budget
+from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
+from private_topics.privacy.curves import mu_of_budget, rho_of_budget
 from private_topics.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteThresholdEvent,
@@ -34,7 +35,7 @@ from private_topics.privacy.events import (
 from private_topics.privacy.queries import KINDS, Integers, Kind, Query
 from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
-from private_topics.privacy.randomness import DISTANCE_PER_DRAW, LARGEST_RATIO, NoiseStream
+from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream
 from private_topics.privacy.set_union import SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import (
     add_symmetric_matrix_noise,
@@ -48,7 +49,6 @@ NoiseEvent = GaussianEvent | LaplaceEvent
 Draw = Callable[[int, float], Integers]
 
 _CHUNK = 1 << 20
-_MOST_COORDINATES = 2**40
 # mu_total stays this far below what the budget allows, so that shares which sum to one but for rounding fit.
 _HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
@@ -142,9 +142,8 @@ class PrivateRun:
         self._reserve = reserve
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self.sampler_delta = _sampler_delta(budget, sampler)
         self.threshold_delta = threshold_delta
-        self.accountant = Accountant(sampler_delta=self.sampler_delta)
+        self.accountant = Accountant()
         self._calibrate()
 
     @property
@@ -260,14 +259,10 @@ class PrivateRun:
 
     def _calibrate(self) -> None:
         """Turn the budget into the mu (or the root of 2 rho) that the releases share."""
-        usable = self.budget.delta - self.sampler_delta
-        if usable <= 0:
-            raise PrivacyError(
-                "The 'delta' of the budget is below the imprecision of the sampler. Choose a larger one."
-            )
-        if not 0.0 <= self.threshold_delta < min(usable, self.budget.epsilon / 2):
+        if not 0.0 <= self.threshold_delta < min(self.budget.delta, self.budget.epsilon / 2):
             raise PrivacyError("The 'threshold_delta' of a run must be at least 0, and below its delta and epsilon.")
-        epsilon, usable = self.budget.epsilon + math.log1p(-self.threshold_delta), usable - self.threshold_delta
+        epsilon = self.budget.epsilon + math.log1p(-self.threshold_delta)
+        usable = self.budget.delta - self.threshold_delta
         if self.sampler == "fast":
             limit = mu_of_budget(epsilon, usable)
         else:
@@ -307,7 +302,7 @@ class PrivateRun:
 
     def _afford(self, event: NoiseEvent, share: float) -> None:
         """Refuse a release beyond the budget."""
-        after = Accountant((*self.accountant.events, event), sampler_delta=self.sampler_delta)
+        after = Accountant((*self.accountant.events, event))
         if after.delta(self.budget.epsilon) > self.budget.delta:
             raise PrivacyError(
                 f"Release {event.name!r} would exceed the privacy budget of this run. "
@@ -371,9 +366,3 @@ def _discrete_laplace(count: int, ratio: float) -> Integers:
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
     return np.array(opendp.m.make_laplace(*space, scale=ratio)([0] * count), dtype=np.int64)
-
-
-def _sampler_delta(budget: PrivacyBudget, sampler: str) -> float:
-    """What the sampler adds to delta: (1 + e^epsilon) times its distance from its law (lattice.md)."""
-    distance = DISTANCE_PER_DRAW if sampler == "fast" else 0.0
-    return (1 + math.exp(budget.epsilon)) * distance * _MOST_COORDINATES if distance else 0.0

@@ -203,38 +203,45 @@ def used(path: Path, forty_rows: bytes) -> DurableLedger:
     return DurableLedger(path, "notes")
 
 
+ALTERATIONS = {
+    "not a budget ledger": ("PRAGMA application_id = 7",),
+    "another version": (f"PRAGMA user_version = {VERSION + 1}",),
+    "altered": (
+        "CREATE TRIGGER forget AFTER INSERT ON reservation BEGIN DELETE FROM reservation; END",
+        "CREATE VIEW more AS SELECT * FROM corpus",
+        "CREATE INDEX quick ON reservation (corpus)",
+        "ALTER TABLE reservation ADD COLUMN extra TEXT",
+        "DROP TABLE reservation",
+    ),
+    "damaged": (
+        "UPDATE reservation SET epsilon = -1.0 WHERE id = 3",
+        "UPDATE reservation SET epsilon = 'free' WHERE id = 3",
+        "UPDATE reservation SET epsilon = 1e-30 WHERE id = 3",
+        "UPDATE reservation SET rho = 0.0 WHERE id = 3",
+        "UPDATE reservation SET threshold_delta = 9e999 WHERE id = 3",
+        "UPDATE reservation SET delta = 1e-7 WHERE id = 3",
+        "UPDATE reservation SET guarantee = 'none' WHERE id = 3",
+        "UPDATE reservation SET guarantee = x'00ff' WHERE id = 3",
+        "UPDATE reservation SET state = 'undone' WHERE id = 3",
+        "UPDATE reservation SET settings = '[[' WHERE id = 3",
+        f"UPDATE reservation SET settings = '{'[' * 100_000}' WHERE id = 3",
+        "UPDATE reservation SET results = '[[' WHERE id = 3",
+        "UPDATE reservation SET results = '7' WHERE id = 3",
+        "UPDATE reservation SET label = cast(x'fffe80' AS TEXT) WHERE id = 3",
+        "UPDATE corpus SET epsilon = 0.0",
+        "UPDATE corpus SET set_aside = 2.0",
+    ),
+    "No corpus 'notes'": ("DELETE FROM corpus",),
+}
+
+
 @pytest.mark.parametrize(
-    ("statements", "reason"),
-    [
-        (("PRAGMA application_id = 7",), "not a budget ledger"),
-        ((f"PRAGMA user_version = {VERSION + 1}",), "another version"),
-        (("CREATE TRIGGER forget AFTER INSERT ON reservation BEGIN DELETE FROM reservation; END",), "altered"),
-        (("CREATE VIEW more AS SELECT * FROM corpus",), "altered"),
-        (("CREATE INDEX quick ON reservation (corpus)",), "altered"),
-        (("ALTER TABLE reservation ADD COLUMN extra TEXT",), "altered"),
-        (("DROP TABLE reservation",), "altered"),
-        (("UPDATE reservation SET epsilon = -1.0 WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET epsilon = 'free' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET epsilon = 1e-30 WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET rho = 0.0 WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET threshold_delta = 9e999 WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET delta = 1e-7 WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET guarantee = 'none' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET guarantee = x'00ff' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET state = 'undone' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET settings = '[[' WHERE id = 3",), "damaged"),
-        ((f"UPDATE reservation SET settings = '{'[' * 100_000}' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET results = '[[' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET results = '7' WHERE id = 3",), "damaged"),
-        (("UPDATE reservation SET label = cast(x'fffe80' AS TEXT) WHERE id = 3",), "damaged"),
-        (("UPDATE corpus SET epsilon = 0.0",), "damaged"),
-        (("UPDATE corpus SET set_aside = 2.0",), "damaged"),
-        (("DELETE FROM corpus",), "No corpus 'notes'"),
-    ],
-    ids=lambda value: value[0][:60] if isinstance(value, tuple) else value,
+    ("statement", "reason"),
+    [(statement, reason) for reason, statements in ALTERATIONS.items() for statement in statements],
+    ids=lambda text: text[:60],
 )
-def test_altered_ledgers_are_refused(used: DurableLedger, path: Path, statements: Any, reason: str) -> None:
-    altered(path, *statements)
+def test_altered_ledgers_are_refused(used: DurableLedger, path: Path, statement: str, reason: str) -> None:
+    altered(path, statement)
     with pytest.raises(LedgerError, match=reason):
         used.reserve(SMALL)
     with pytest.raises(LedgerError, match=reason):

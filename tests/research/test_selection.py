@@ -10,14 +10,7 @@ from scipy.special import ndtr
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.curves import gdp_epsilon, mu_of_budget, zcdp_delta
-from private_topics.privacy.selection import (
-    SHAPES,
-    Repetitions,
-    affordable_mu,
-    price,
-    selection_delta,
-    selection_epsilon,
-)
+from selection import SHAPES, Repetitions, affordable_mu, price, selection_delta, selection_epsilon
 
 LAWS = [Repetitions(eta, gamma) for eta in (-0.5, 0.0, 0.5, 1.0) for gamma in (0.05, 0.3)]
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 
+from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
 from private_topics.privacy.curves import RELATIVE_ERROR, gdp_epsilon, mu_of_budget, smallest_epsilon
 
@@ -106,12 +107,12 @@ def selection_epsilon(mu: float, repetitions: Repetitions, delta: float) -> floa
 
 def affordable_mu(epsilon: float, delta: float, repetitions: Repetitions) -> float:
     """The largest mu of a run, rounded down, such that the selection as a whole is (epsilon, delta)-DP."""
-    low, high = 0.0, mu_of_budget(epsilon, delta)  # a selection costs no less than one run
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        fits = selection_delta(0.5 * middle**2, repetitions, epsilon) <= delta
-        low, high = (middle, high) if fits else (low, middle)
-    return low
+
+    def fits(mu: float) -> bool:
+        return selection_delta(0.5 * mu**2, repetitions, epsilon) <= delta
+
+    most = mu_of_budget(epsilon, delta)  # a selection costs no less than one run
+    return last_that_holds(fits, 0.0, most, lambda low, high: high - low > 1e-9 * high)
 
 
 @dataclass(frozen=True)
