@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.corpus.counts.blocks import CountBlocks, MatrixBlocks
-from private_topics.corpus.counts.layout import ranks_of, select_words, take_documents
-from private_topics.corpus.counts.matrix import document_lengths, take_rows
+from private_topics.corpus.counts.layout import ranks_of, select_words
+from private_topics.corpus.counts.matrix import document_lengths, take_listed, take_rows
 from private_topics.errors import InputError
 from private_topics.inference.refinement import start_counts, step_size, topics_of_counts
 from private_topics.inference.token_sampling import document_statistic
@@ -231,7 +231,7 @@ def _batches(blocks: CountBlocks, batch_documents: int) -> Iterator[sp.csr_array
     for block in whole:
         parts = max(1, round(block.shape[0] / batch_documents))
         for part in range(parts):
-            yield take_documents(block, part, parts)
+            yield take_listed(block, np.arange(part, block.shape[0], parts))
 
 
 def _tiles(blocks: CountBlocks) -> Iterator[sp.csr_array]:

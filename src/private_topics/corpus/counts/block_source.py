@@ -72,6 +72,16 @@ class CountBlocks(ABC):
         )
 
 
+def checked_height(block_documents: int, owner: str) -> int:
+    """The number of documents that an `owner` of blocks is to put into each."""
+    if block_documents < 1:
+        raise InputError(
+            f"The 'block_documents' parameter of {owner} must be an int in the range [1, inf). "
+            f"Got {block_documents!r} instead."
+        )
+    return int(block_documents)
+
+
 def first_documents(blocks: Iterator[sp.csr_array], n_documents: int) -> sp.csr_array:
     """The first `n_documents` documents of a stream of blocks."""
     taken: list[sp.csr_array] = []

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.corpus.counts.counted_texts import CountedTexts
-from private_topics.corpus.counts.matrix import stack_rows, validate_counts
+from private_topics.corpus.counts.matrix import counts_of, stack_rows, validate_counts
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser
@@ -88,7 +88,8 @@ def count_texts(
     def counted(chunk: Chunk) -> tuple[sp.csr_array, list[str | None]]:
         words = number_words(chunk.texts, tokeniser)
         columns = [column_of(word) for word in words.different]
-        return _as_counts(*words.counts(columns, n_words), n_words), chunk.units
+        counts = counts_of(*words.counts(columns, n_words), n_words)
+        return validate_counts(counts, caller="count_texts"), chunk.units
 
     groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
     chunks = _in_order(counted, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
@@ -217,9 +218,3 @@ def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], group
             waiting = []
     if waiting:
         yield stack_rows(waiting)
-
-
-def _as_counts(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_words: int) -> sp.csr_array:
-    counts = sp.csr_array((len(indptr) - 1, n_words), dtype=np.int32)
-    counts.data, counts.indices, counts.indptr = data, indices, indptr
-    return validate_counts(counts, caller="count_texts")

@@ -163,30 +163,3 @@ def add_transposed_times(order, word_start, by_word, document_of, counts, rows, 
             y = rows[document_of[p]]
             for a in range(r):
                 acc[a] += c * y[a]
-
-
-def take_documents(block: sp.csr_array, start: int, stride: int) -> sp.csr_array:
-    """Documents `start`, `start + stride`, … of a block."""
-    if stride == 1:
-        return block
-    indptr, indices, data = _take(block.indptr, block.indices, block.data, start, stride)
-    return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, block.shape[1]))
-
-
-@njit(cache=True, nogil=True)
-def _take(indptr, indices, data, start, stride):  # type: ignore[no-untyped-def]
-    n = (len(indptr) - 2 - start) // stride + 1
-    new_indptr = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        document = start + i * stride
-        new_indptr[i + 1] = new_indptr[i] + indptr[document + 1] - indptr[document]
-    new_indices = np.empty(new_indptr[n], indices.dtype)
-    new_data = np.empty(new_indptr[n], data.dtype)
-    for i in range(n):
-        document = start + i * stride
-        at = new_indptr[i]
-        for p in range(indptr[document], indptr[document + 1]):
-            new_indices[at] = indices[p]
-            new_data[at] = data[p]
-            at += 1
-    return new_indptr, new_indices, new_data

@@ -30,7 +30,7 @@ LARGEST_RECORD_BYTES = 2**28
 CHUNK_BYTES = 2**20
 CHECKED_RECORDS, LARGEST_BROKEN_SHARE = 1_000, 0.9
 """A file with more broken records (among the first, or among all) is of another kind, or the field is misnamed."""
-LARGEST_RATIO, SPARE_BYTES = 300, 2**26
+LARGEST_GROWTH, SPARE_BYTES = 300, 2**26
 """A compressed file may grow to 300 times its size plus 64 MB; text rarely grows more than tenfold."""
 STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
 """Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
@@ -170,6 +170,14 @@ class LineSource(TextSource):
     number of lost records is unknown.
     """
 
+    def _records(self) -> Iterator[Document | Broken]:
+        for line in self._lines():
+            yield self._record(*self._decoded(line)) if isinstance(line, bytes) else Broken(TOO_LONG)
+
+    @abstractmethod
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+        """The document in the characters of a record; `problem` where they were read with damage."""
+
     def _lines(self) -> Iterator[bytes | Oversized]:
         """Lines without their end, one at a time; of a line that is too long only its quotes are kept, counted."""
         limit = self.reading.max_record_bytes + 1  # a carriage return before the end
@@ -191,14 +199,14 @@ class LineSource(TextSource):
             yield rest.removesuffix(b"\r")
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        largest = LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES
+        largest = largest_unpacked(self.path)
         total = 0
         while chunk := self._read(file):
             if total == 0 and self.reading.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
                 chunk = chunk.removeprefix(codecs.BOM_UTF8)
             total += len(chunk)
             if total > largest:
-                raise self._problem(f"it decompresses to more than {LARGEST_RATIO} times its size")
+                raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
             yield chunk
 
     def _read(self, file: BinaryIO) -> bytes:
@@ -218,6 +226,11 @@ def open_binary(path: Path) -> BinaryIO:
         raise InputError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be opened: {error.strerror}.") from None
+
+
+def largest_unpacked(path: Path) -> int:
+    """The bytes that a file may announce or unpack to, see `LARGEST_GROWTH`."""
+    return LARGEST_GROWTH * path.stat().st_size + SPARE_BYTES
 
 
 def unit_label(value: Any) -> str | None:

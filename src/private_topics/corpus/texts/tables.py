@@ -24,7 +24,7 @@ from private_topics.corpus.texts.source import (
 DELIMITERS = {"csv": (",", ";"), "tsv": ("\t",)}
 """What may separate fields; the header decides."""
 OPEN_QUOTE = re.compile(r'"[^"]*+(?:""[^"]*+)*+\Z')
-LOST = "a quote does not close where a field ends, so the rows behind it cannot be told apart"
+UNCLOSED_QUOTE = "a quote does not close where a field ends, so the rows behind it cannot be told apart"
 
 
 def field_pattern(delimiter: str) -> re.Pattern[str]:
@@ -68,14 +68,13 @@ class DelimitedText(LineSource):
         next(lines)
         for line in lines:
             if isinstance(line, bytes):
-                yield self._record(self._whole_row(line, lines))
+                yield self._record(*self._decoded(self._whole_row(line, lines)))
             elif line.quotes % 2:
-                raise self._problem(LOST)
+                raise self._problem(UNCLOSED_QUOTE)
             else:
                 yield Broken(TOO_LONG)
 
-    def _record(self, row: bytes) -> Document | Broken:
-        decoded, problem = self._decoded(row)
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
         fields, stop = split_row(decoded, self._pattern)
         if stop <= len(decoded) or len(fields) != len(self._names):
             return Broken(problem or "it has another number of fields than the header, or a misplaced quote")
@@ -96,7 +95,7 @@ class DelimitedText(LineSource):
                 if self._is_row(row):
                     return row
                 break
-        raise self._problem(LOST)
+        raise self._problem(UNCLOSED_QUOTE)
 
     def _is_open(self, line: bytes) -> bool:
         text = line.decode(self.reading.encoding, "replace")

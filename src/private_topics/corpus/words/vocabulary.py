@@ -1,7 +1,10 @@
 """Where a vocabulary may come from: a public word list, or words counted per privacy unit for a private selection.
 
-A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. No
-list is shipped with the package or downloaded.
+A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. It is
+a file of the user's, or, by the name of a language, comes with the package wordfreq (extra `words`); no list is
+shipped with this package or downloaded. wordfreq counts words in books, encyclopaedias, news, subtitles and web pages
+that anybody can read; its lists are CC BY-SA 4.0. They are older than, and do not depend on, the corpus of whoever
+uses them, which is what makes a list public.
 
 For a private selection (`releases/vocabulary.py`) every unit names at most `most` different words.
 Which of too many words a unit keeps is decided by a hash that is keyed by the unit itself (its own words, or its
@@ -16,6 +19,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,19 @@ from private_topics.errors import InputError
 LONGEST_WORD = 1_000
 MOST_LISTED_WORDS = 2**23
 LARGEST_LIST_BYTES = 2**30
+PREFIX = "list:"  # of the name of a list, where a path could stand too
+LANGUAGES = {
+    "dutch": "nl",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "italian": "it",
+    "portuguese": "pt",
+    "spanish": "es",
+}
+WORDFREQ_WORDS = 1_000_000  # more than any of its lists has
+DEFAULT_SIZE = 10_000
+"""The smallest list behind a name has some 28,000 words; the rarest say little about topics and cost noise."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,28 @@ def read_word_list(path: str | os.PathLike[str], *, name: str | None = None) -> 
         raise InputError(f"The word list {file} is not UTF-8 text.") from None
     lines = text.replace("\r\n", "\n").split("\n")
     return WordList(file.name if name is None else name, tuple(lines[:-1] if lines[-1] == "" else lines))
+
+
+def named_word_list(
+    name: str, size: int | None = None, *, usable: Callable[[Iterable[str]], list[str]] | None = None
+) -> WordList:
+    """The `size` most frequent words (10,000 if not given) of a language, from wordfreq.
+
+    With `usable` (`Tokeniser.usable`) the words that the tokeniser never gives are left out first.
+    """
+    if name not in LANGUAGES:
+        raise InputError(f"There is no public word list {name!r}: the names are {', '.join(LANGUAGES)}.")
+    try:
+        import wordfreq
+    except ImportError:
+        raise InputError(
+            f"The word list {name!r} comes with the package wordfreq, which is not installed: "
+            "pip install 'private-topics[words]'."
+        ) from None
+    listed = wordfreq.top_n_list(LANGUAGES[name], WORDFREQ_WORDS, wordlist="small")
+    every = [word for word in listed if is_word(word)]
+    words = (every if usable is None else usable(every))[: DEFAULT_SIZE if size is None else size]
+    return WordList(f"wordfreq {version('wordfreq')}, {name}, the {len(words):,} most frequent", tuple(words))
 
 
 def is_word(token: Any) -> bool:
