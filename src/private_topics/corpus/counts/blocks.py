@@ -64,7 +64,7 @@ class IterableBlocks(CountBlocks):
         if iterator is iterable:
             raise InputError(
                 f"{caller} passes over the corpus more than once; a generator or iterator works only once. "
-                "Pass a list of blocks, or an object of a class whose __iter__ starts anew each time."
+                "Pass a list of blocks, or an object of a class whose __iter__ starts over each time."
             )
         self.iterable = iterable
         self.caller = caller

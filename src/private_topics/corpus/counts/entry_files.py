@@ -30,7 +30,7 @@ from private_topics.errors import InputError
 
 ENTRY_CHUNK_BYTES = 1 << 24
 LONGEST_LINE = 256
-BYTES_PER_DOCUMENT = 8  # in memory, were it empty
+BYTES_PER_DOCUMENT = 8  # in memory, of an empty one
 
 OK, BAD_CHARACTER, BAD_FIELDS, BAD_DOCUMENT, BAD_WORD, BAD_COUNT, BAD_ORDER = range(7)
 PROBLEMS = {

@@ -46,7 +46,9 @@ class FolderBlocks(CountBlocks):
     def _read(self, file: Path) -> Iterator[sp.csr_array]:
         for block in _read_parquet(file) if self.is_parquet else _read_npz(file):
             if block.shape[1] != self.n_words:
-                raise InputError(f"The block {str(file)!r} has another number of words than {str(self.files[0])!r}.")
+                raise InputError(
+                    f"The block {str(file)!r} has a different number of words than {str(self.files[0])!r}."
+                )
             yield block
 
     def sample(self, n_documents: int) -> sp.csr_array:

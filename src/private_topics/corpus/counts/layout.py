@@ -22,7 +22,10 @@ INTERLEAVE = 16
 
 @dataclass(frozen=True)
 class WordBlock:
-    """Documents × selected words of one block, in row layout; the index by word is made when first asked for."""
+    """Documents × selected words of one block, in row layout; the index by word is made when first asked for.
+
+    The words of document i, in ascending order, and their counts are the entries `indptr[i]:indptr[i + 1]`.
+    """
 
     indptr: np.ndarray
     words: np.ndarray

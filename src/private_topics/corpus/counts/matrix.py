@@ -2,7 +2,7 @@
 
 After `validate_counts` the rest of the library may rely on: CSR, sorted indices, no duplicates, no stored
 zeros, `int32` indices, `int64` row pointers, `int32` counts >= 1, all three C-contiguous. Documents may be
-empty. The arrays may share memory with the caller's (and be read-only): nobody writes into them. scipy's own
+empty. The arrays may share memory with the caller's (and be read-only): never write to them. scipy's own
 constructors, slicing and copying widen the indices to `int64`; `counts_of`, `take_rows`, `take_listed` and
 `stack_rows` keep the types. Error messages never quote a value of the corpus.
 """

@@ -26,7 +26,7 @@ TOPIC_CONCENTRATION = 0.1
 
 CHUNK_TOKENS = 1 << 21
 SMALLEST_SHAPE = 1e-200
-LONGEST = 1e9  # tokens of a document: a count is of 32 bits
+LONGEST = 1e9  # tokens of a document: a count has 32 bits
 
 
 def make_lda_corpus(

@@ -37,7 +37,7 @@ class ParquetTexts(TextSource):
         try:
             self._batch_rows = _guarded(path, self._rows_that_fit)
         except InputError:
-            self._batch_rows = 1  # some encodings cannot be read as dictionaries; of damage the first pass will speak
+            self._batch_rows = 1  # some encodings cannot be read as dictionaries; the first pass reports damage
 
     def _records(self) -> Iterator[Document | Broken]:
         with self._open() as file:
@@ -79,7 +79,7 @@ class ParquetTexts(TextSource):
             raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
 
     def _rows_that_fit(self) -> int:
-        """Rows of a batch: the first value of a group, read as a dictionary, brings all texts stored once."""
+        """Rows of a batch: reading the first value of a group as a dictionary brings all texts stored once."""
         from pyarrow import compute
 
         longest = 1
@@ -93,7 +93,7 @@ class ParquetTexts(TextSource):
 
 
 def parquet_metadata(path: Path) -> dict[bytes, bytes]:
-    """Keys and values that the writer of a Parquet file noted beside its schema."""
+    """Keys and values that the writer of a Parquet file stored with its schema."""
     open_binary(path).close()
     schema = _guarded(path, arrow().parquet.read_schema, path)
     return dict(schema.metadata or {})
@@ -130,7 +130,7 @@ def _guarded(path: Path, function: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def arrow() -> Any:
-    """The package pyarrow with its module `parquet`, for whoever reads or writes Parquet files."""
+    """The package pyarrow with its module `parquet`, or an error that names the extra."""
     try:
         import pyarrow.parquet
     except ImportError:

@@ -1,7 +1,7 @@
 """Folded text as UTF-8 bytes to numbered words to counts: `Tokeniser.words`, compiled.
 
 The words of many documents are found in one buffer and numbered in the order in which they first appear; what a word
-means (a column, a stop word, a stem) is then decided once for each *different* word. Equal numbers mean equal bytes:
+means (a column, a stop word, a stem) is then decided once for each *distinct* word. Equal numbers mean equal bytes:
 hashes only lead to candidates. All loops run without the interpreter's lock.
 """
 
@@ -17,7 +17,7 @@ from numba import njit
 from private_topics.corpus.words.tokens import LETTER, SEPARATOR, Tokeniser, character_classes
 
 PRIME = np.uint64(1_099_511_628_211)  # FNV-1a, 64 bits
-SEED = np.uint64(hash("private-topics words") % 2**64)  # another one in each process: no text can aim at collisions
+SEED = np.uint64(hash("private-topics words") % 2**64)  # differs between processes: no text can aim at collisions
 FIRST_SLOTS = 1 << 14
 
 
@@ -39,14 +39,14 @@ class NumberedWords:
     different: list[bytes]
 
     def counts(self, columns: Sequence[int], n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row pointers, sorted columns and counts, where word `i` counts in `columns[i]` (nowhere if negative)."""
+        """Row pointers, sorted columns and counts; word `i` is counted in `columns[i]`, or nowhere if negative."""
         return count_columns(self.numbers, self.pointers, np.asarray(columns, dtype=np.int32), n_columns)
 
 
 def number_words(texts: Sequence[str], tokeniser: Tokeniser) -> NumberedWords:
-    """The words of texts, before stop words, lengths and stems are looked at."""
+    """The words of texts, before stop words, lengths and stems are considered."""
     folded = tokeniser.folded
-    encoded = [folded(text).encode("utf-8", "surrogatepass") for text in texts]  # a lone surrogate parts words
+    encoded = [folded(text).encode("utf-8", "surrogatepass") for text in texts]  # a lone surrogate separates words
     joined = b"".join(encoded)
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     buffer = np.frombuffer(joined, dtype=np.uint8)
@@ -58,7 +58,7 @@ def number_words(texts: Sequence[str], tokeniser: Tokeniser) -> NumberedWords:
 
 @njit(cache=True, nogil=True)
 def _code_point(buffer: np.ndarray, at: int) -> tuple[np.int64, int]:
-    """The code point at a position of valid UTF-8, and the position behind it."""
+    """The code point at a position of valid UTF-8, and the position after it."""
     byte = np.int64(buffer[at])
     if byte < 0x80:
         return byte, at + 1
@@ -106,7 +106,7 @@ def _find_words(
 
 @njit(cache=True, nogil=True)
 def _number(found: FoundWords) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each word, and where each different word first stands; the table of slots grows fourfold."""
+    """The number of each word, and where each distinct word first occurs; the table of slots grows fourfold."""
     n_words = len(found.starts)
     numbers, first = np.empty(n_words, dtype=np.int32), np.empty(n_words, dtype=np.int32)
     slots = np.full(FIRST_SLOTS, -1, dtype=np.int32)

@@ -3,12 +3,12 @@
 A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. It is
 a file of the user's, or, by the name of a language, comes with the package wordfreq (extra `words`); no list is
 shipped with this package or downloaded. wordfreq counts words in books, encyclopaedias, news, subtitles and web pages
-that anybody can read; its lists are CC BY-SA 4.0. They are older than, and do not depend on, the corpus of whoever
-uses them, which is what makes a list public.
+that anyone can read; its lists are CC BY-SA 4.0. They are older than the user's corpus and do not depend on it,
+which is what makes a list public.
 
-For a private selection (`releases/vocabulary.py`) every unit names at most `most` different words.
-Which of too many words a unit keeps is decided by a hash that is keyed by the unit itself (its own words, or its
-label): a function of the unit alone, so no unit moves another's choice; the same in every order and in every run; and
+For a private selection (`releases/vocabulary.py`) at most `most` distinct words per unit are counted. Which words a
+unit with more of them keeps is decided by a hash that is keyed by the unit itself (its own words, or its label): a
+function of the unit alone, so no unit affects another's choice; the same in every order and in every run; and
 different from unit to unit, so that no word is dropped everywhere. Choosing by what other units say would cost
 privacy.
 """
@@ -47,7 +47,7 @@ DEFAULT_SIZE = 10_000
 
 @dataclass(frozen=True)
 class WordList:
-    """A public vocabulary: different words, in the order of the columns."""
+    """A public vocabulary: distinct words, in the order of the columns."""
 
     name: str
     words: tuple[str, ...]
@@ -123,7 +123,7 @@ def is_word(token: Any) -> bool:
 
 
 def kept_words(unit: Iterable[str], most: int) -> Collection[str]:
-    """The different words of a unit, or `most` of them. What is no word is left out."""
+    """The distinct words of a unit, or `most` of them. Whatever is not a word is left out."""
     words = _different(unit)
     if len(words) <= most:
         return words
