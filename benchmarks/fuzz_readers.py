@@ -28,7 +28,7 @@ import pandas as pd
 from private_topics import PrivateSpectralLDA, PrivateVariationalLDA, SpectralLDA, load
 from private_topics.corpus.counts.blocks import as_blocks, write_npz_block, write_parquet_block
 from private_topics.corpus.counts.counting import count_texts
-from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.texts.readers import detect_format, open_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, read_word_list

@@ -37,7 +37,7 @@ from private_topics import DurableLedger, load
 from private_topics.audit import verify
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts, distinct_words
-from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser

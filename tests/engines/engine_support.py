@@ -17,7 +17,7 @@ import numpy as np
 
 from private_topics.corpus.counts import counting
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.engines.spark.shipments import Broadcasts
+from private_topics.engines.spark.session import Broadcasts
 from private_topics.sums import unit_sums
 from private_topics.sums.unit_sums import UnitSum
 

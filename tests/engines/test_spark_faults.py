@@ -32,7 +32,6 @@ from private_topics import DurableLedger
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark import corpus as engine
-from private_topics.engines.spark import tiles
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
 
@@ -116,7 +115,7 @@ def test_the_ledger_after_a_task_that_always_fails(spark, tmp_path, monkeypatch,
 
 def test_no_result_is_larger_than_a_tile(spark):
     """The session refuses results above 5 MiB (conftest.py); this sum has 20 MiB, in tiles of 4."""
-    unit_sum = Large((1, 5 * tiles.TILE_ENTRIES - 3, 7))
+    unit_sum = Large((1, 5 * engine.TILE_ENTRIES - 3, 7))
     with closing(opened(spark)) as corpus:
         totals = corpus.total(unit_sum)
         sent = spark.sparkContext.broadcast(unit_sum)

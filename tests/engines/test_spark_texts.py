@@ -29,7 +29,7 @@ from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
 from private_topics.engines.local import LocalCorpus
-from private_topics.engines.spark import shipments as spark_shipments
+from private_topics.engines.spark import session as spark_session
 from private_topics.engines.spark import texts as spark_texts
 from private_topics.engines.spark.corpus import SparkCorpus
 from private_topics.engines.spark.texts import SparkTexts
@@ -92,7 +92,7 @@ class Listening(Watch):
 
 @pytest.fixture
 def small_shipments(monkeypatch):
-    monkeypatch.setattr(spark_shipments, "SHIPMENT_BYTES", 80_000)
+    monkeypatch.setattr(spark_session, "SHIPMENT_BYTES", 80_000)
     monkeypatch.setattr(spark_texts, "PIECE_CHARACTERS", 60_000)
     monkeypatch.setattr(spark_texts, "PIECE_DOCUMENTS", 100)
 

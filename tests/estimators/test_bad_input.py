@@ -80,7 +80,7 @@ def test_only_empty_documents():
 
 
 def test_a_block_of_another_width():
-    with pytest.raises(InputError, match="another number of words"):
+    with pytest.raises(InputError, match="different number of words"):
         SpectralLDA(2).fit([GOOD, GOOD[:, :-1]])
 
 

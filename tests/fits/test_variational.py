@@ -31,7 +31,6 @@ from private_topics import (
     make_lda_corpus,
 )
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits import variational as vips
@@ -42,7 +41,6 @@ from private_topics.fits.variational import (
     default_rate,
     online_topics,
     private_word_prior,
-    take_listed,
     word_weights,
 )
 from private_topics.privacy.budget import PrivacyBudget
@@ -273,14 +271,6 @@ def test_word_weights_are_those_of_the_posterior():
     np.testing.assert_allclose(word_weights(expected, 0.1)[:, 0], np.exp(np.log(draws).mean(axis=0)), rtol=0.01)
     assert np.isfinite(word_weights(np.full((5, 2), -1e9), 0.01)).all()
     assert (word_weights(np.full((5, 2), -1e9), 0.01) > 0).all()
-
-
-def test_take_listed():
-    counts = validate_counts(np.random.RandomState(0).poisson(0.4, (30, 9)))
-    for rows in ([], [4], [0, 7, 8, 29], list(range(30))):
-        taken = take_listed(counts, np.array(rows, np.int64))
-        np.testing.assert_array_equal(taken.toarray(), counts.toarray()[rows])
-        assert taken.indices.dtype == counts.indices.dtype
 
 
 def test_too_many_words_or_topics_are_refused():

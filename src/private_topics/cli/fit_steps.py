@@ -11,10 +11,9 @@ import typer
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import read_names
 from private_topics.corpus.counts.blocks import as_blocks
-from private_topics.corpus.counts.unit_labels import read_unit_labels
-from private_topics.corpus.words.named_lists import LANGUAGES, PREFIX, named_word_list
+from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import WordList, read_word_list
+from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
 from private_topics.errors import InputError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.corpus.counts.blocks import CountBlocks, MatrixBlocks
-from private_topics.corpus.counts.layout import ranks_of, select_words, take_documents
-from private_topics.corpus.counts.matrix import document_lengths, take_rows
+from private_topics.corpus.counts.layout import ranks_of, select_words
+from private_topics.corpus.counts.matrix import document_lengths, take_listed, take_rows
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.errors import InputError
 from private_topics.inference.refinement import FEWEST_BATCHES, SMALLEST_BATCH, step_size, topics_of_counts
@@ -142,7 +142,7 @@ class LocalCorpus(Corpus):
         for block in whole:
             parts = max(1, round(block.shape[0] / batch_documents))
             for part in range(parts):
-                yield take_documents(block, part, parts)
+                yield take_listed(block, np.arange(part, block.shape[0], parts))
 
 
 def _documents(blocks: CountBlocks) -> int:

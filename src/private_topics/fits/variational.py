@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import psi
 
 from private_topics.corpus.counts.layout import WordBlock, select_words
+from private_topics.corpus.counts.matrix import take_listed
 from private_topics.engines.local import LocalCorpus
 from private_topics.inference.carried import check_size
 from private_topics.inference.fold_in import fold_in, topic_statistic
@@ -170,15 +170,3 @@ def minibatch(corpus: LocalCorpus, members: np.ndarray) -> Iterator[tuple[WordBl
             share = np.ones(len(rows)) if corpus.share is None else corpus.share[start + rows]
             yield select_words(take_listed(block, rows), None, corpus.n_words), share
         start += block.shape[0]
-
-
-def take_listed(block: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
-    """The listed rows of a block of counts, in their order."""
-    if len(rows) == block.shape[0]:
-        return block
-    sizes = (block.indptr[1:] - block.indptr[:-1])[rows]
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
-    entries = np.repeat(block.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    taken = sp.csr_array((len(rows), block.shape[1]), dtype=block.dtype)
-    taken.data, taken.indices, taken.indptr = block.data[entries], block.indices[entries], indptr
-    return taken

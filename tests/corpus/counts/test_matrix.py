@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from private_topics.corpus.counts.matrix import document_lengths, stack_rows, take_rows, validate_counts
+from private_topics.corpus.counts.matrix import document_lengths, stack_rows, take_listed, take_rows, validate_counts
 from private_topics.errors import InputError
 
 DENSE = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 1, 0]])
@@ -236,3 +236,21 @@ def test_document_lengths_do_not_overflow():
     lengths = document_lengths(validate_counts(dense))
     assert lengths.dtype == np.int64
     assert lengths.tolist() == [2**32 - 2, 0, 3]
+
+
+def test_listed_rows():
+    counts = validate_counts(np.random.RandomState(0).poisson(0.4, (30, 9)))
+    for rows in ([], [4], [0, 7, 8, 29], list(range(30))):
+        taken = take_listed(counts, np.array(rows, np.int64))
+        np.testing.assert_array_equal(taken.toarray(), counts.toarray()[rows])
+        assert_canonical(taken)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 29, 30])
+def test_strided_rows_cover_the_block_once(stride):
+    counts = validate_counts(np.random.RandomState(0).poisson(0.4, (30, 9)))
+    taken = [take_listed(counts, np.arange(start, 30, stride)).toarray() for start in range(stride)]
+    dense = counts.toarray()
+    for start, rows in enumerate(taken):
+        np.testing.assert_array_equal(rows, dense[start::stride])
+    assert sum(len(rows) for rows in taken) == len(dense)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from private_topics import InputError
-from private_topics.corpus.counts.unit_labels import LONGEST_LABEL_BYTES, read_unit_labels
+from private_topics.corpus.texts.files import LONGEST_LABEL_BYTES, read_unit_labels
 
 SECRET = "quixotically"
 

@@ -1,8 +1,12 @@
-"""UCI bag-of-words files (`docword.*.txt`, plain or gzipped) as blocks of counts.
+"""Text files with one line per entry, plain or gzipped, as blocks of counts: UCI bag-of-words and MatrixMarket.
 
-Three header lines (documents, words, entries), then one line `docID wordID count` per entry, ids from 1,
-documents in order. A document without a line is an empty document. The text is read in chunks of bytes and
-parsed by one compiled loop over them, so a pass holds a chunk and a block, never the file.
+UCI (`docword.*.txt`): three header lines (documents, words, entries), then one line `docID wordID count` per entry,
+ids from 1, documents in order. A document without a line is an empty document. MatrixMarket (`.mtx`): the banner
+`%%MatrixMarket matrix coordinate integer general`, comments and a size line, then entries as in a UCI file, sorted by
+row; `real` is read too where its values are whole numbers without a point.
+
+The text is read in chunks of bytes and parsed by one compiled loop over them, so a pass holds a chunk and a block,
+never the file.
 """
 
 from __future__ import annotations
@@ -19,14 +23,14 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from private_topics.corpus.counts.block_source import CountBlocks
-from private_topics.corpus.counts.matrix import LARGEST_COUNT, validate_counts
-from private_topics.corpus.texts.source import LARGEST_RATIO, SPARE_BYTES
+from private_topics.corpus.counts.block_source import CountBlocks, checked_height
+from private_topics.corpus.counts.matrix import LARGEST_COUNT, counts_of, validate_counts
+from private_topics.corpus.texts.source import largest_unpacked
 from private_topics.errors import InputError
 
-CHUNK_BYTES = 1 << 24
+ENTRY_CHUNK_BYTES = 1 << 24
 LONGEST_LINE = 256
-BYTES_PER_DOCUMENT = 8  # in memory, were it empty
+BYTES_PER_DOCUMENT = 8  # in memory, of an empty one
 
 OK, BAD_CHARACTER, BAD_FIELDS, BAD_DOCUMENT, BAD_WORD, BAD_COUNT, BAD_ORDER = range(7)
 PROBLEMS = {
@@ -37,6 +41,14 @@ PROBLEMS = {
     BAD_COUNT: "a count is larger than 2**31 - 1",
     BAD_ORDER: "the document ids are not in ascending order",
 }
+MATRIX_MARKET_PROBLEMS = {
+    PROBLEMS[BAD_CHARACTER]: "an entry is not a non-negative whole number",
+    PROBLEMS[BAD_FIELDS]: "an entry does not hold a row, a column and a count",
+    PROBLEMS[BAD_ORDER]: "its entries are not sorted by row; pass the matrix that scipy.io.mmread gives",
+}
+BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+coordinate\s+(integer|real)\s+general\s*", re.IGNORECASE)
+SIZES = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})\s*")
+MOST_COMMENT_READS = 1_000
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Document (from 0), word (from 0) and count of each entry, documents ascending."""
@@ -46,17 +58,12 @@ class UCIBlocks(CountBlocks):
     """The documents of a UCI bag-of-words file, `block_documents` at a time; every pass reads it again."""
 
     def __init__(self, path: str | os.PathLike[str], block_documents: int = 65_536) -> None:
-        if block_documents < 1:
-            raise InputError(
-                "The 'block_documents' parameter of UCIBlocks must be an int in the range [1, inf). "
-                f"Got {block_documents!r} instead."
-            )
         self.path = Path(path)
-        self.block_documents = int(block_documents)
+        self.block_documents = checked_height(block_documents, "UCIBlocks")
         with self._open() as file:
             self._announced = self._header(file)
         self.n_documents, self.n_words, self.n_entries = self._announced
-        if BYTES_PER_DOCUMENT * self.n_documents > LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES:
+        if BYTES_PER_DOCUMENT * self.n_documents > largest_unpacked(self.path):
             raise self._problem("its header announces far more documents than a file of its size holds")
 
     def _blocks(self) -> Iterator[sp.csr_array]:
@@ -81,9 +88,7 @@ class UCIBlocks(CountBlocks):
         documents, words, counts = (np.concatenate(list(column)) for column in columns)
         indptr = np.zeros(height + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents - start, minlength=height), out=indptr[1:])
-        block = sp.csr_array((height, self.n_words), dtype=np.int32)
-        block.data, block.indices, block.indptr = counts, words, indptr
-        return validate_counts(block, caller=str(self.path))
+        return validate_counts(counts_of(indptr, words, counts, self.n_words), caller=str(self.path))
 
     def _entries(self) -> Iterator[Entries]:
         """The parsed entries, chunk by chunk; the header and the number of entries are checked on the way."""
@@ -133,7 +138,7 @@ class UCIBlocks(CountBlocks):
 
     def _read(self, file: BinaryIO, line: bool = False) -> bytes:
         try:
-            return file.readline(LONGEST_LINE) if line else file.read(CHUNK_BYTES)
+            return file.readline(LONGEST_LINE) if line else file.read(ENTRY_CHUNK_BYTES)
         except (OSError, EOFError, zlib.error):
             raise self._problem("the file is truncated or damaged") from None
 
@@ -151,6 +156,35 @@ class UCIBlocks(CountBlocks):
 
     def _problem(self, what: str) -> InputError:
         return InputError(f"The UCI bag-of-words file {str(self.path)!r} cannot be used: {what}.")
+
+
+class MatrixMarketBlocks(UCIBlocks):
+    """The rows of a MatrixMarket file, `block_documents` at a time; every pass reads it again."""
+
+    def _header(self, file: BinaryIO) -> tuple[int, int, int]:
+        if not BANNER.fullmatch(self._read(file, line=True)):
+            raise self._problem("its first line must be '%%MatrixMarket matrix coordinate integer general'")
+        sizes = SIZES.fullmatch(self._after_comments(file))
+        if sizes is None:
+            raise self._problem("it has no line with the numbers of rows, columns and entries")
+        n_documents, n_words, n_entries = (int(size) for size in sizes.groups())
+        if not 1 <= n_documents <= LARGEST_COUNT or not 1 <= n_words <= LARGEST_COUNT:
+            raise self._problem("it must have at least 1 row and 1 column (and at most 2**31 - 1 of each)")
+        return n_documents, n_words, n_entries
+
+    def _after_comments(self, file: BinaryIO) -> bytes:
+        in_comment = False
+        for _ in range(MOST_COMMENT_READS):
+            line = self._read(file, line=True)
+            in_comment = in_comment or line.startswith(b"%") or not line.strip()
+            if not in_comment:
+                return line
+            in_comment = not line.endswith(b"\n")
+        return b""
+
+    def _problem(self, what: str) -> InputError:
+        what = MATRIX_MARKET_PROBLEMS.get(what, what)
+        return InputError(f"The MatrixMarket file {str(self.path)!r} cannot be used: {what}.")
 
 
 @njit(cache=True)
