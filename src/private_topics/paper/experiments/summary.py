@@ -15,10 +15,16 @@ from private_topics.paper.experiments.methods import (
     VARIATIONAL,
 )
 from private_topics.paper.experiments.paper_points import TOP_WORDS
-from private_topics.paper.experiments.promises import PROMISED_EPSILONS, WIKIPEDIA_TOPICS, promise_table, promises
-from private_topics.paper.experiments.rows import Row, best, markdown_table, median, selected
+from private_topics.paper.experiments.rows import Row, best, levels, markdown_table, median, selected, shown
 from private_topics.paper.experiments.synthetic_error import SETTINGS
-from private_topics.paper.experiments.verdicts import Verdict, levels, shown, verdicts
+from private_topics.paper.experiments.verdicts import (
+    PROMISED_EPSILONS,
+    WIKIPEDIA_TOPICS,
+    Promise,
+    Verdict,
+    promises,
+    verdicts,
+)
 from private_topics.paper.experiments.wikipedia import COSTS, STAND_IN
 
 QUICK_NOTE = "**Quick run**: small corpora, to try the path from corpus to figure. It says nothing about the paper."
@@ -160,6 +166,24 @@ def verdict_table(found: Sequence[Verdict], *, links: bool) -> str:
                 each.evidence,
             )
             for each in found
+        ],
+    )
+
+
+def promise_table(found: Sequence[Promise]) -> str:
+    return markdown_table(
+        ("setting", "epsilon", "rival", "rival's figure", "sequential", "asked for", "kept"),
+        [
+            (
+                promise.setting,
+                f"{promise.epsilon:g}",
+                promise.rival_name,
+                "refused" if promise.rival is None else f"{promise.rival:.4g}",
+                "-" if promise.ours is None else f"{promise.ours:.4g}",
+                "at most a third" if promise.factor < 1.0 else "less",
+                "yes" if promise.kept else "**no**",
+            )
+            for promise in found
         ],
     )
 
