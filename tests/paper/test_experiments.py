@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from private_topics import InputError, make_lda_corpus
+from private_topics.cli import app
 from private_topics.paper.experiments import names, reproduce
-from private_topics.paper.experiments.__main__ import main
 from private_topics.paper.experiments.methods import PUBLISHED, ScaledMoments, Task, published_fit
 from private_topics.paper.experiments.noise_free import model_gap
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
@@ -90,13 +91,16 @@ def test_quick_and_full_results_do_not_share_a_folder(quick):
         reproduce("figure-1", out=quick)
 
 
-def test_the_command(tmp_path, capsys):
-    assert main(["--list"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed for name in EXPERIMENTS)
-    assert main(["figure-1", "--quick", "--out", str(tmp_path)]) == 0
-    assert main(["figure-9", "--out", str(tmp_path)]) == 1
-    assert "figure-2a" in capsys.readouterr().err
+def test_the_command(tmp_path):
+    def ran(*arguments: str):
+        return CliRunner().invoke(app, ["reproduce", *arguments])
+
+    assert all(name in ran("--list").stdout for name in EXPERIMENTS)
+    assert ran("figure-1", "--quick", "--out", str(tmp_path)).exit_code == 0
+    assert (tmp_path / "figure-1" / POINTS).exists()
+    unknown = ran("figure-9", "--out", str(tmp_path))
+    assert unknown.exit_code == 1
+    assert "figure-2a" in unknown.stderr
 
 
 def test_missing_matplotlib_is_an_error_before_any_work(monkeypatch, tmp_path):

@@ -1,6 +1,6 @@
 """Claims judged by the rows of our own measurements and nothing else: the paper's, one by one, and our promises.
 
-The promises are what we say of the sequential release: it should beat each rival, or do so by a factor.
+The promises are about the sequential release: it should beat each rival, some of them by a factor.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def third_gains_with_topics(name: str, rows: Sequence[Row]) -> Verdict:
 
 
 def words_make_sense(name: str, rows: Sequence[Row]) -> Verdict:
-    """A published configuration finds coherent topics at epsilon = 1; ours are there to compare."""
+    """A published configuration finds coherent topics at epsilon = 1; ours are shown for comparison."""
     found = {method: median(rows, "coherence", method=method) for method in (*PUBLISHED, SEQUENTIAL)}
     published = [value for method, value in found.items() if method in PUBLISHED and value is not None]
     ours = found[SEQUENTIAL]

@@ -105,10 +105,10 @@ def left_out(method: str, topics: int, epsilon: float | None) -> bool:
 
 
 COSTS = (
-    "Left out for their cost on two cores, at 100 and 500 topics: configuration 1 as published, what has no noise, "
-    "and vi but for epsilon = 1 at 100 topics; a step of the power method at 500 topics alone takes 1e11 operations. "
-    "Configurations 2 to 4 as published refuse before they come to it, and the proved methods use the topics that "
-    "the budget carries, far fewer. One draw of the noise."
+    "Left out for their cost on two cores, at 100 and 500 topics: configuration 1 as published, the methods without "
+    "noise, and vi except at epsilon = 1 with 100 topics; one step of the power method at 500 topics takes 1e11 "
+    "operations. Configurations 2 to 4 as published refuse before they get that far, and the proved methods use only "
+    "the topics that the budget carries, which are far fewer. One draw of the noise."
 )
 
 
