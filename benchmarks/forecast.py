@@ -13,9 +13,9 @@ import argparse
 import statistics
 import warnings
 
-from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.planning.expected_errors import Setting, proved_error, proved_split, sequential_error
+from private_topics.planning.expected_errors import PlannedFit, expected_error
 
 CORPORA = (  # documents, words, topics, alpha0
     (100_000, 300, 3, 0.1),
@@ -29,12 +29,6 @@ EPSILONS = (0.3, 1.0, 1000.0)
 DELTA = 1e-7
 
 
-def expected(configuration: int | str, setting: Setting) -> float:
-    if isinstance(configuration, str):
-        return sequential_error(setting, BudgetSplit())
-    return proved_error(setting, configuration, proved_split(configuration))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=1)
@@ -46,7 +40,7 @@ def main() -> None:
     for documents, words, topics, alpha0 in CORPORA:
         X, truth, _ = make_lda_corpus(documents, words, topics, alpha0=alpha0, random_state=0)
         for epsilon in EPSILONS:
-            setting = Setting(documents, words, topics, epsilon, DELTA, alpha0)
+            fit = PlannedFit(documents, words, topics, epsilon, DELTA, alpha0)
             cells = []
             for configuration, found in ratios.items():
                 private = {"epsilon": epsilon, "delta": DELTA, "alpha0": alpha0, "configuration": configuration}
@@ -54,7 +48,7 @@ def main() -> None:
                     topic_error_l2(PrivateSpectralLDA(topics, **private).fit(X).components_, truth)
                     for _ in range(draws)
                 ]
-                measured, forecast = statistics.median(errors), expected(configuration, setting)
+                measured, forecast = statistics.median(errors), expected_error(fit, configuration)
                 found.append(measured / forecast)
                 cells.append(f"{forecast:.3f}, measured {measured:.3f}")
             size = f"{documents:,} | {words:,} | {topics} | {alpha0:g} | {epsilon:g}"

@@ -28,6 +28,7 @@ from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits.sequential import Sequential
+from private_topics.planning.plan import plan
 from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon
@@ -73,7 +74,7 @@ def cases() -> list[Case]:
 
 
 def forecast_split(case: Case) -> BudgetSplit:
-    return split_for(*case.counts.shape, case.topics, epsilon=case.epsilon, delta=DELTA)
+    return split_for(plan(*case.counts.shape, case.topics, epsilon=case.epsilon, delta=DELTA))
 
 
 def fitted(case: Case, split: BudgetSplit, epsilon: float) -> PrivateSpectralLDA:

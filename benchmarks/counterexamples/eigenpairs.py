@@ -9,7 +9,7 @@ import numpy as np
 from counterexamples.corpora import Corpus, Finding, lda_moments, multilinear, single_words, triples_of_words
 from counterexamples.spectral import whitened
 from private_topics.paper import bounds
-from private_topics.paper.utility_bounds import Problem, utility_bound
+from private_topics.paper.utility_bounds import Quantities, utility_bound
 from private_topics.spectral.power_method import EigenPairs, decompose
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
 
@@ -102,7 +102,7 @@ def two_frames(configuration: int, n_documents: int = 10**9) -> Finding:
     forth = whitening_of(noisy() if configuration == 1 else m2, 3)
     sigma = float(weights[0] / 2)
     gap = bounds.gamma_s(multilinear(m3, forth.frame))
-    problem = Problem(n_documents, m2.shape[0], 3, sigma, sigma, gap)
+    problem = Quantities(n_documents, m2.shape[0], 3, sigma, sigma, gap)
     return Finding(
         f"two-frames-{configuration}",
         f"largest distance of a topic, configuration {configuration}, noise 1/N, N = {n_documents:.0e} (its theorem)",

@@ -9,7 +9,7 @@ import numpy as np
 from counterexamples.corpora import Finding
 from private_topics.paper import bounds, noise_scales
 from private_topics.paper import utility_bounds as utility
-from private_topics.paper.utility_bounds import Problem
+from private_topics.paper.utility_bounds import Quantities
 
 # Figure 3a: alpha0 against the third singular value of M2, k = 3.
 PLOTTED_SINGULAR_VALUES = {
@@ -100,7 +100,7 @@ def best_at_large_alpha() -> Finding:
 
 def root_of_topics(k: int = 25) -> Finding:
     """First term of the theorems on configurations 2 and 3: `√(σ_1 k^2.5)` printed, `√σ_1 k^2.5` in the proof."""
-    problem = Problem.of_size(100_000, 1000, k)
+    problem = Quantities.of_size(100_000, 1000, k)
     taus = {"e6": 1.0, "e8": 1.0}
     return Finding(
         "root-of-topics",
@@ -113,7 +113,7 @@ def root_of_topics(k: int = 25) -> Finding:
 
 def cube_exponent() -> Finding:
     """Theorem on configuration 1: the same cube with `σ_k^(3/2)` in its first term and with `σ_k` in its third."""
-    problem = Problem.of_size(10_000, 1000, 25)
+    problem = Quantities.of_size(10_000, 1000, 25)
     taus = {"e3": 1e-12, "e4": 1.0, "e8": 1e-12}
     printed = utility.utility_terms(1, problem, taus)
     derived = utility.utility_terms(1, problem, taus, as_derived=True)
@@ -128,7 +128,7 @@ def cube_exponent() -> Finding:
 
 def table_exponent() -> Finding:
     """The table of App. I divides by `σ_1^1.5` in the last terms, where the theorems divide by `σ_k^1.5`."""
-    problem = Problem(100_000, 1000, 25, 0.01, 0.001, 1.0)
+    problem = Quantities(100_000, 1000, 25, 0.01, 0.001, 1.0)
     table = math.sqrt(problem.sigma_1 + math.sqrt(problem.n_words) / problem.n_documents)
     table *= problem.n_topics**2.5 / (problem.gamma_s * problem.n_documents * problem.sigma_1**1.5)
     return Finding(
@@ -157,7 +157,7 @@ def vector_constant(k: int = 25) -> Finding:
 
 def first_against_second(d: int = 1000, k: int = 25) -> Finding:
     """Remark 1: configuration 1 loses by `√d`. The theorems give `√d/k²` where `σ_k = 1/d` and N is large."""
-    problem = Problem.of_size(10**12, d, k)
+    problem = Quantities.of_size(10**12, d, k)
     bounds_of = utility.first_or_second(problem, noise=1.0, as_derived=True).bounds
     return Finding(
         "first-against-second",
@@ -171,7 +171,7 @@ def first_against_second(d: int = 1000, k: int = 25) -> Finding:
 def third_against_fourth(d: int = 10_000) -> Finding:
     """Remark 3: the third term of configuration 3 is below configuration 4 once `N > √d`. It misses τ."""
     noise = noise_scales.tau(0.25, 1e-7)
-    problem = Problem.of_size(101, d, 2)
+    problem = Quantities.of_size(101, d, 2)
     taus = dict.fromkeys(("e7", "e8", "e9"), noise)
     third, fourth = utility.utility_terms(3, problem, taus)[2], utility.utility_terms(4, problem, taus)[0]
     return Finding(
@@ -186,7 +186,7 @@ def third_against_fourth(d: int = 10_000) -> Finding:
 def vacuous_bound(d: int = 10_000, k: int = 10) -> Finding:
     """ "Non-vacuous if N >= √d": a topic has norm at most one, so a bound above √2 says nothing."""
     noise = noise_scales.tau(1.0, 1e-7)
-    problem = Problem.of_size(int(math.sqrt(d)), d, k)
+    problem = Quantities.of_size(int(math.sqrt(d)), d, k)
     taus = dict.fromkeys(("e3", "e4", "e6", "e7", "e8", "e9"), noise)
     smallest = min(utility.utility_bound(each, problem, taus) for each in (1, 2, 3, 4))
     return Finding(

@@ -38,7 +38,7 @@ def test_every_finding_has_its_own_name_and_its_paragraph(findings):
 
 def test_every_test_named_exists():
     named = set(re.findall(r"`(test_[a-z_0-9]+)`", PAGE))
-    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "errata").glob("test_*.py"))]
+    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "research").glob("test_*.py"))]
     existing = set(re.findall(r"^def (test_\w+)", "\n".join(sources), re.MULTILINE))
     assert named <= existing
     assert len(named) > 40

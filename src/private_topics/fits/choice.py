@@ -56,7 +56,12 @@ def chosen_fit(configuration: Any, calibration: Any, *, allow_unproved: bool, de
     if published:
         return PUBLISHED[int(configuration), calibration]
     pure = configuration == 1 and not isinstance(delta, bool) and delta == 0
-    return PURE if pure else PROVED[int(configuration)]
+    return PURE if pure else proved_fit(int(configuration))
+
+
+def proved_fit(configuration: int | str) -> Fit:
+    """A proved fit by its number, or the sequential one by its name."""
+    return SEQUENTIAL if isinstance(configuration, str) else PROVED[configuration]
 
 
 def release_behind(line: str, configuration: str) -> Release | None:

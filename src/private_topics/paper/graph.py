@@ -7,9 +7,8 @@ necessary, not sufficient: how much noise each edge needs is the subject of `bou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 
 from private_topics.errors import InputError
 
@@ -71,14 +70,6 @@ class Graph:
         """Whether these edges are a cut, and none of them can be left out."""
         chosen = self._checked(edges)
         return self.is_cut(chosen) and not any(self.is_cut(chosen - {edge}) for edge in chosen)
-
-    def minimal_cuts(self) -> Iterator[frozenset[str]]:
-        """Every minimal cut, the smallest first, by trying every set of edges."""
-        keys = sorted(self.edge_keys)
-        for size in range(len(keys) + 1):
-            for chosen in combinations(keys, size):
-                if self.is_minimal_cut(chosen):
-                    yield frozenset(chosen)
 
     def _checked(self, edges: Iterable[str]) -> frozenset[str]:
         chosen = frozenset(edges)

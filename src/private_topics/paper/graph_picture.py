@@ -1,7 +1,7 @@
 """The graph of a configuration as an SVG picture.
 
-An edge with noise differs in colour, in dashes and in its filled label; a node that only noise reaches differs in
-colour and in its double border. The colours are CSS custom properties with fallbacks for light and dark pages.
+An edge with noise has another colour, dashes and a filled label; a node reached only through noise has another colour
+and a double border. The colours are CSS custom properties with fallbacks for light and dark pages.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def render(placement: Placement) -> str:
 
 
 def describe(placement: Placement) -> str:
-    """The picture in words, for who cannot see it."""
+    """The picture in words, for those who cannot see it."""
     names = {node.key: node.name for node in placement.graph.nodes}
     noisy = {edge.key: " with noise" if edge.key in placement.noisy else "" for edge in placement.graph.edges}
     arrows = [
