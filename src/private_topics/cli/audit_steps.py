@@ -23,8 +23,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 from private_topics.estimators.base import load
 from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.reports.audit import audit_context, write_audit
-from private_topics.reports.audit_numbers import HEADS, WHOLE_HEADS
+from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
 __all__ = ["languages_of", "seal", "sealed"]
 

@@ -70,7 +70,7 @@ class NoisyEdge:
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphView:
     """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges.
 
     `before`: releases that the graph starts from, with their shares (a private vocabulary).
@@ -83,7 +83,7 @@ class Graph:
     before: list[tuple[str, float]]
 
 
-def graph_of(statement: PrivacyStatement) -> Graph | None:
+def graph_of(statement: PrivacyStatement) -> GraphView | None:
     """The graph of the model's configuration; None for an algorithm that has none."""
     placement = _placement(statement.configuration)
     if placement is None:
@@ -97,7 +97,7 @@ def graph_of(statement: PrivacyStatement) -> Graph | None:
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
     known = placement is SEQUENTIAL or all(edge.releases for edge in edges)
     before = [(release.name, release.share) for release in statement.releases if release.names_words]
-    return Graph(Markup(picture), placement.summary, edges, known, before)
+    return GraphView(Markup(picture), placement.summary, edges, known, before)
 
 
 def _edge_of(release: str) -> str | None:
