@@ -1,4 +1,4 @@
-"""Progress on request: one line per stage on standard error, with the seconds the stage took; or a `Watch` of it."""
+"""What a run tells whoever waits for it: nothing, one line per stage on standard error, or bars on a screen."""
 
 from __future__ import annotations
 
@@ -10,29 +10,40 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-class Watch:
-    """What a run tells whoever waits for it. This one tells nobody."""
+class Progress:
+    """What hears of a run's stages and of the texts it reads. This one ignores all callbacks."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
 
     def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
         """The same texts, watched while they are read."""
         return texts
 
-    def stage(self, name: str) -> None:
-        """A stage of the fit begins."""
 
-    def finished(self) -> None:
-        """The last stage has ended."""
+class PrintedProgress(Progress):
+    """One line per stage on standard error, with the seconds since the start."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.started = name, time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        print(f"[{self.name}] {time.perf_counter() - self.started:7.2f} s  {name}", file=sys.stderr, flush=True)
+
+
+SILENT = Progress()
+
+
+def progress_of(verbose: object, name: str) -> Progress:
+    """For the `verbose` parameter of an estimator: silent, printed, or the object itself."""
+    if isinstance(verbose, Progress):
+        return verbose
+    return PrintedProgress(name) if verbose else SILENT
+
+
+Watch = Progress
 
 
 def stage_printer(verbose: bool | int | Callable[[str], None], name: str) -> Callable[[str], None]:
     """A function to call at the start of each stage; silent unless `verbose`, which may be that function itself."""
-    if callable(verbose):
-        return verbose
-    if not verbose:
-        return lambda stage: None
-    started = time.perf_counter()
-
-    def report(stage: str) -> None:
-        print(f"[{name}] {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr, flush=True)
-
-    return report
+    return verbose if callable(verbose) else progress_of(verbose, name).stage

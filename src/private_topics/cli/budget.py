@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from private_topics.planning.plan import Plan
     from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 
-LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.", show_default=False)]
+LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
 
 PLAN_NOTE = """\
 topics: how many are found. error: of a topic, relative to its length; 1 is what says nothing. documents: for all
@@ -36,9 +36,9 @@ budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corp
 @budget_app.command()
 def register(
     ledger: LedgerPath,
-    corpus: Annotated[str, typer.Option(help="Name of the corpus.", show_default=False)],
-    epsilon: Annotated[float, typer.Option(help="Total over all runs, ever.", show_default=False)],
-    delta: Annotated[float, typer.Option(help="Total over all runs, ever.", show_default=False)],
+    corpus: Annotated[str, typer.Option(help="Name of the corpus.")],
+    epsilon: Annotated[float, typer.Option(help="Total over all runs, ever.")],
+    delta: Annotated[float, typer.Option(help="Total over all runs, ever.")],
     quiet: options.Quiet = False,
 ) -> None:
     """Give a corpus its total, once and for all; the file is made where there is none."""
@@ -51,7 +51,7 @@ def register(
 @budget_app.command()
 def show(
     ledger: LedgerPath,
-    corpus: Annotated[str | None, typer.Option(help="Only this corpus.", show_default=False)] = None,
+    corpus: Annotated[str | None, typer.Option(help="Only this corpus.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Show what is left of each corpus' budget, what was spent, and by which run."""
@@ -70,8 +70,8 @@ def show(
 
 
 def plan(
-    documents: Annotated[int, typer.Option(min=1, help="Documents, or users.", show_default=False)],
-    words: Annotated[int, typer.Option(min=1, help="Words of the vocabulary.", show_default=False)],
+    documents: Annotated[int, typer.Option(min=1, help="Documents, or users.")],
+    words: Annotated[int, typer.Option(min=1, help="Words of the vocabulary.")],
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics wanted.")] = 10,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,

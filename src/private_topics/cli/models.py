@@ -75,7 +75,7 @@ def transform(
 
     check_writable(output)
     fitted = load(model)
-    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
+    corpus = counts_for(fitted, source, options.Reading(field, None, format, encoding, strict=strict))
     Screen(quiet).say(NOT_COVERED)
     proportions = (fitted.transform(block) for block in corpus)
     if output is None:
@@ -107,11 +107,11 @@ def evaluate(
     from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
 
     fitted = load(model)
-    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
+    corpus = counts_for(fitted, source, options.Reading(field, None, format, encoding, strict=strict))
     Screen(quiet).say(NOT_COVERED)
     held_out = stack_rows(list(corpus))
     scores: dict[str, Any] = {"documents": held_out.shape[0], "perplexity": fitted.perplexity(held_out)}
-    scores["unigram_perplexity"] = unigram_perplexity(_marginal(fitted), held_out)
+    scores["unigram_perplexity"] = unigram_perplexity(marginal_of(fitted), held_out)
     if fitted.n_features_in_ >= COHERENCE_WORDS:
         coherence = npmi_coherence(fitted.components_, held_out, top_n=COHERENCE_WORDS)
         scores["npmi_coherence"] = float(coherence.mean())
@@ -126,24 +126,21 @@ def evaluate(
 
 def report(
     model: options.ModelPath,
-    other: Annotated[
-        Path | None, typer.Argument(help="A second model, to compare with the first.", show_default=False)
-    ] = None,
+    other: Annotated[Path | None, typer.Argument(help="A second model, to compare with the first.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Heading of the page.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     ledger: options.Ledger = None,
     corpus: options.Corpus = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Write an HTML report on a model, or a comparison of two."""
-    from private_topics.cli.fit_steps import write_model_report
     from private_topics.cli.sources import check_writable, ledger_of
     from private_topics.estimators.base import load
 
     check_writable(output)
     heading = {} if title is None else {"title": title}
     if other is None:
-        write_model_report(load(model), output, model, ledger_of(ledger, corpus), **heading)
+        write_model_report(load(model), output, model, ledger_of(options.Charged(ledger, corpus)), **heading)
     else:
         from private_topics.reports import write_comparison
 
@@ -151,11 +148,20 @@ def report(
     Screen(quiet).say(f"Wrote the report to {output}.")
 
 
+def write_model_report(model: Any, path: Path, model_file: Path, ledger: Any, **extra: Any) -> None:
+    """The HTML report of a model just saved, with what the ledger holds on its corpus."""
+    from private_topics.reports import write_report
+
+    if ledger is not None:
+        extra |= {"ledger_entries": ledger.entries(), "ledger_total": ledger.total}
+    write_report(model, path, tokeniser=getattr(model, "tokeniser_", None), model_file=model_file, **extra)
+
+
 def _number(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4f}"
 
 
-def _marginal(model: Any) -> Any:
+def marginal_of(model: Any) -> Any:
     """The word distribution of the model without telling topics apart."""
     marginal = model.doc_topic_prior_ @ model.components_
     return marginal / marginal.sum()
