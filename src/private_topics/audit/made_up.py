@@ -79,7 +79,7 @@ def corpus_like(
     per_user = _per_user(model, documents_per_user)
     words = _affordable_words(model) if words is None else words
     if words > model.n_features_in_:
-        raise InputError(f"The model has {model.n_features_in_} words: the corpus that is made up has no more.")
+        raise InputError(f"The model has {model.n_features_in_} words: a synthetic corpus cannot have more.")
     topics = _on_frequent_words(model, words)
     if documents is not None:
         return _drawn(topics, model.doc_topic_prior_, documents, random_state), _users(documents, per_user)
@@ -100,7 +100,7 @@ def corpus_like(
 
 
 def _per_user(model: PrivateSpectralLDA, asked: int | None) -> int:
-    """The units of the corpus must be those of the model: an audit of others says nothing of its guarantee."""
+    """The units of the corpus must be those of the model: an audit of others says nothing about its guarantee."""
     users = model.privacy_.unit == "user"
     if asked is None:
         return DOCUMENTS_PER_USER if users else 1

@@ -1,7 +1,8 @@
 """The seal of an audit: a SHA-256 digest over its canonical JSON, which anybody can compute again.
 
 There is no key. The digest shows that result, settings, versions and privacy statement are the ones that were sealed
-together; it does not say who sealed them. Keep it apart from the page, or sign it with the tool your house uses.
+together; it does not say who sealed them. Keep it apart from the page, or sign it with
+the tool your organisation uses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _DIGEST = re.compile(re.escape(SEAL) + r"\s*([0-9a-f]{64})")
 def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -> dict[str, Any]:
     """All that the digest covers; `model_statement` is that of a model for whose settings the audit was run.
 
-    It is compared with the audited fit: what of its claims was attacked is part of the content.
+    It is compared with the audited fit: which of its claims were attacked is part of the content.
     """
     return {
         "format": "private-topics audit 1",

@@ -62,7 +62,7 @@ def _refuse(chosen: options.AuditCorpus, for_text: bool) -> None:
         raise typer.BadParameter("a corpus is given or made up, not both", param_hint="--corpus")
     elif not chosen.corpus_is_public:
         raise typer.BadParameter(
-            "an audit spends no budget and tells what it measures on the corpus: pass --corpus-is-public if it needs "
+            "an audit spends no budget and shows what it measures on the corpus: pass --corpus-is-public if it needs "
             "no protection, else --synthetic. The claims that are attacked hold for every corpus.",
             param_hint="--corpus",
         )

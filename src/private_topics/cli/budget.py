@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
 
 PLAN_NOTE = """\
-topics: how many are found. error: of a topic, relative to its length; 1 is what says nothing. documents: for all
+topics: how many are found. error: of a topic, relative to its length; 1 means uninformative. documents: for all
 topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
 Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
 where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
@@ -58,7 +58,7 @@ def show(
     from private_topics.privacy.ledger.durable import DurableLedger
 
     if not ledger.exists():
-        raise LedgerError(f"There is no ledger {ledger}. Make it: private-topics budget register.")
+        raise LedgerError(f"There is no ledger {ledger}. Create it with: private-topics budget register")
     names = [corpus] if corpus is not None else list(DurableLedger.registered(ledger))
     books = [_books(DurableLedger(ledger, name)) for name in names]
     if as_json:

@@ -144,7 +144,7 @@ def save(model: TopicEstimator, output: Path) -> None:
 def words_named(words: Vocabulary) -> str:
     if isinstance(words, PrivateVocabulary):
         return "a private one, paid from the budget"
-    return "taken off the corpus" if isinstance(words, CorpusVocabulary) else words.description
+    return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
 
 
 def announcement(model: TopicEstimator, source: str, unit: str | None, words: str) -> str:

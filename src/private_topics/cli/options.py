@@ -78,9 +78,9 @@ Master = Annotated[
     ),
 ]
 Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.")]
-FitSeed = Annotated[int, _seed("Of the tensor method's restarts; the noise has no seed.")]
-AuditSeed = Annotated[int, _seed("Of the synthetic corpus and the restarts; noise has no seed.")]
-LettersSeed = Annotated[int, _seed("Of the letters; the noise has no seed.")]
+FitSeed = Annotated[int, _seed("Seed of the tensor method's restarts; the noise has no seed.")]
+AuditSeed = Annotated[int, _seed("Seed of the synthetic corpus and the restarts; the noise has no seed.")]
+LettersSeed = Annotated[int, _seed("Seed of the letters; the noise has no seed.")]
 PaperSeed = Annotated[int, _seed("Seed of corpora and noise.")]
 
 # words and texts
@@ -90,7 +90,7 @@ Vocabulary = Annotated[
     typer.Option(
         help="A file with a public list of words, one per line; 'list:english' (or another language): its most "
         "frequent words, a public list too; 'private': words that many units use, paid from the budget, the "
-        "default; 'corpus': read off the corpus, the default with --no-privacy. For counts: a file with the "
+        "default; 'corpus': taken from the corpus, the default with --no-privacy. For counts: a file with the "
         "names of the columns."
     ),
 ]
@@ -98,13 +98,14 @@ PublicVocabulary = Annotated[
     str | None, typer.Option(help="For text: a file with one word per line, or 'list:english'.")
 ]
 VocabularySize = Annotated[
-    int | None, typer.Option(min=1, help="At most so many words; of a named list, the most frequent.")
+    int | None, typer.Option(min=1, help="Maximum number of words; of a named list, the most frequent.")
 ]
 Field = Annotated[str, typer.Option(help="Field or column of the text.")]
 Format = Annotated[
-    str | None, typer.Option(help="jsonl, csv, tsv, parquet, lines, folder or counts; told by the name if not given.")
+    str | None,
+    typer.Option(help="jsonl, csv, tsv, parquet, lines, folder or counts; by the name if not given."),
 ]
-Encoding = Annotated[str, typer.Option(help="Encoding of the characters.")]
+Encoding = Annotated[str, typer.Option(help="Character encoding.")]
 Languages = Annotated[
     list[str] | None,
     typer.Option(
@@ -113,8 +114,8 @@ Languages = Annotated[
         "language of a list named by --vocabulary.",
     ),
 ]
-MinLength = Annotated[int, typer.Option(help="Letters of the shortest word.")]
-Stem = Annotated[bool, typer.Option("--stem", help="Take the plural s from English words.")]
+MinLength = Annotated[int, typer.Option(help="Minimum number of letters in a word.")]
+Stem = Annotated[bool, typer.Option("--stem", help="Remove the plural s from English words.")]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Stop at a broken record instead of taking it for an empty document.")
 ]
@@ -206,7 +207,7 @@ class AuditCorpus:
         bool,
         typer.Option(
             "--corpus-is-public",
-            help="The corpus needs no protection. An audit spends no budget and tells what it measures.",
+            help="The corpus needs no protection. An audit spends no budget and shows what it measures.",
         ),
     ] = False
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Make up a corpus: the default.")] = False
@@ -214,17 +215,17 @@ class AuditCorpus:
         int | None,
         typer.Option(
             min=50,
-            help="Of a synthetic corpus; if not given, enough for all topics, or for the releases of the model.",
+            help="Documents of a synthetic corpus; if not given, enough for all topics, or for the model's releases.",
         ),
     ] = None
     words: Annotated[
-        int | None, typer.Option(min=4, help="Vocabulary of a synthetic corpus; if not given 200, or the model's.")
+        int | None, typer.Option(min=4, help="Vocabulary of a synthetic corpus; if not given, 200 or the model's.")
     ] = None
     documents_per_user: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Of a synthetic corpus: above 1, users are the units, not documents. If not given 1; 3 with a "
+            help="Of a synthetic corpus: above 1, users are the units, not documents. If not given, 1; 3 with a "
             "model whose units are users.",
         ),
     ] = None
@@ -250,9 +251,9 @@ class AuditedSettings:
 class Games:
     """How often is played, and how sure the whole audit is to be."""
 
-    trials: Annotated[int, typer.Option(min=10, help="Of each game against released values.")] = 1_000
-    fits: Annotated[int, typer.Option(min=10, help="Of the game against the final model.")] = 100
-    confidence: Annotated[float, typer.Option(help="That nothing fails by chance in the whole audit.")] = 0.9999
+    trials: Annotated[int, typer.Option(min=10, help="Trials of each game against released values.")] = 1_000
+    fits: Annotated[int, typer.Option(min=10, help="Fits for the game against the final model.")] = 100
+    confidence: Annotated[float, typer.Option(help="Probability that no true claim fails by chance.")] = 0.9999
 
 
 @dataclass(frozen=True)
@@ -262,5 +263,5 @@ class SealedPage:
     report: Annotated[
         Path | None, typer.Option(help="Write the sealed section, .html or .md; with --model, the report with it.")
     ] = None
-    check: Annotated[Path | None, typer.Option(help="Only compute the seal of such a page again.")] = None
+    check: Annotated[Path | None, typer.Option(help="Only recompute the seal of such a page.")] = None
     seal: Annotated[str | None, typer.Option(help="With --check: the SHA-256 noted elsewhere.")] = None

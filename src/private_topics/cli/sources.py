@@ -23,7 +23,7 @@ from private_topics.estimators.texts import CorpusVocabulary, PrivateVocabulary,
 from private_topics.privacy.ledger.durable import DurableLedger
 
 PROBE_BYTES = 2**20
-"""A disk that cannot take so much is full."""
+"""A disk that cannot hold this many is full."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
@@ -51,7 +51,7 @@ def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokenis
     if chosen == "corpus":
         if not no_privacy:
             raise typer.BadParameter(
-                "a vocabulary read off a private corpus would leak it: give a public list, or 'private'",
+                "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
                 param_hint="--vocabulary",
             )
         return CorpusVocabulary() if size is None else CorpusVocabulary(size)
@@ -63,7 +63,7 @@ def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option:
     if named.startswith(PREFIX):
         return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
     if size is not None:
-        raise typer.BadParameter("the list of a file is used as it is", param_hint=size_option)
+        raise typer.BadParameter("a list from a file is used as it is", param_hint=size_option)
     return read_word_list(named)
 
 
@@ -89,9 +89,11 @@ def ledger_of(charged: Charged, label: str = "") -> DurableLedger | None:
     if path is None or corpus is None:
         raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
     if not path.exists():
-        raise LedgerError(f"There is no ledger {path}. Make it: private-topics budget register.")
+        raise LedgerError(f"There is no ledger {path}. Create it with: private-topics budget register")
     if corpus not in DurableLedger.registered(path):
-        raise LedgerError(f"No corpus {corpus!r} is registered in {path}. Do it: private-topics budget register.")
+        raise LedgerError(
+            f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
+        )
     return DurableLedger(path, corpus, label=charged.label or label)
 
 
@@ -102,9 +104,7 @@ def check_writable(*paths: Path | None) -> None:
             continue
         folder = path.parent
         if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise InputError(
-                f"{str(path)!r} cannot be written: it must be a file in a folder that may be written to."
-            )
+            raise InputError(f"{str(path)!r} cannot be written: it must be a file in a writable folder.")
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:
                 probe.write(bytes(PROBE_BYTES))

@@ -20,11 +20,11 @@ vocabulary_app = typer.Typer(no_args_is_help=True, help="Make a private vocabula
 def private(
     *,
     source: options.Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="List to write, a word per line.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="List to write, one word per line.")],
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     size: options.VocabularySize = None,
-    most_words: Annotated[int, typer.Option(min=1, help="Different words that count for one unit.")] = 100,
+    most_words: Annotated[int, typer.Option(min=1, help="Maximum number of different words counted per unit.")] = 100,
     reading: options.Reading,
     charged: options.Charged,
     as_json: options.Json = False,
@@ -65,7 +65,7 @@ def check(
     ],
     size: Annotated[
         int | None,
-        typer.Option(min=1, help="Of a named list: so many of the most frequent words; 10,000 if not given."),
+        typer.Option(min=1, help="Of a named list: how many of its most frequent words; 10,000 if not given."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the usable words there, one per line.")
@@ -75,7 +75,7 @@ def check(
     stem: options.Stem = False,
     as_json: options.Json = False,
 ) -> None:
-    """Say how many entries of a public list the tokeniser can meet, and the digest that a statement will name."""
+    """Count the entries of a public list that the tokeniser can produce; show the digest that a statement names."""
     from private_topics.cli.sources import check_writable, public_list, tokeniser_of
 
     check_writable(output)

@@ -35,8 +35,8 @@ WEAK = (
     "around the releases."
 )
 MEANING = (
-    "The digest is computed over the canonical JSON below: result, settings, versions, privacy statements and what "
-    "of a model was attacked.",
+    "The digest is computed over the canonical JSON below: result, settings, versions, privacy statements and which "
+    "claims of a model were attacked.",
     "computes it again. There is no key: the digest shows that nothing was changed since it was noted, not who noted "
     "it. An audit can refute a guarantee; it cannot prove one.",
 )
