@@ -18,16 +18,15 @@ def audit(
     settings: options.AuditedSettings,
     vocabulary: options.PublicVocabulary = None,
     vocabulary_size: options.VocabularySize = None,
-    reading: options.Reading,
+    reading: options.ReadingOfText,
     games: options.Games,
     page: options.SealedPage,
     jobs: options.Jobs = None,
     seed: options.AuditSeed = 0,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    shown: options.Output,
 ) -> None:
     """Attack the claims of a private fit with these settings; exit status 1 if one of them does not hold."""
-    screen = Screen(quiet)
+    screen = Screen(shown.quiet)
     if page.check is not None:
         _check(screen, page.check, page.seal)
         return
@@ -49,7 +48,7 @@ def audit(
     if page.report is not None:
         run.write(content, page.report, model)
         screen.say(f"Wrote the section to {page.report}.")
-    run.print_result(content, as_json)
+    run.print_result(content, shown.as_json)
     if not content["audit"]["passed"]:
         raise typer.Exit(1)
 

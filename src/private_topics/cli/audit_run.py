@@ -55,11 +55,7 @@ def estimator_of(
 
 
 def made_up(
-    screen: Screen,
-    estimator: PrivateSpectralLDA,
-    model: PrivateSpectralLDA | None,
-    chosen: AuditCorpus,
-    seed: int,
+    screen: Screen, estimator: PrivateSpectralLDA, model: PrivateSpectralLDA | None, chosen: AuditCorpus, seed: int
 ) -> tuple[Any, Any]:
     """A corpus for the settings, or one like that of the model: its unit, its words, its releases."""
     if model is None:

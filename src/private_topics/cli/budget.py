@@ -29,6 +29,9 @@ topics: how many are found. error: of a topic, relative to its length; 1 means u
 topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
 Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
 where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
+PLAN_NUMBERS = (
+    "expected_topics", "enough", "documents_needed", "epsilon_needed", "units_to_name_a_word", "refined_words"
+)  # fmt: skip
 
 budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corpora, across runs.")
 
@@ -116,15 +119,8 @@ def _about(number: float) -> str:
 
 
 def _plan_facts(plan: Plan) -> dict[str, Any]:
-    winner = plan.best
-    return {
-        "expected_topics": plan.expected_topics,
-        "enough": plan.enough,
-        "documents_needed": _finite(plan.documents_needed),
-        "epsilon_needed": _finite(plan.epsilon_needed),
-        "units_to_name_a_word": _finite(plan.units_to_name_a_word),
-        "refined_words": plan.refined_words,
-        "best": None if winner is None else winner.name,
+    return {name: _finite(getattr(plan, name)) for name in PLAN_NUMBERS} | {
+        "best": None if plan.best is None else plan.best.name,
         "configurations": [_outcome_facts(outcome) for outcome in plan.outcomes],
         "notes": list(plan.notes),
         "remarks": list(plan.remarks),

@@ -21,7 +21,7 @@ def fit(
     no_privacy: options.NoPrivacy = False,
     vocabulary: options.Vocabulary = None,
     vocabulary_size: options.VocabularySize = None,
-    reading: options.ReadingWithLabels,
+    reading: options.Reading,
     charged: options.Charged,
     report: options.Report = None,
     alpha0: options.Alpha0 = 1.0,
@@ -31,8 +31,7 @@ def fit(
     master: options.Master = None,
     jobs: options.Jobs = None,
     seed: options.FitSeed = 0,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    shown: options.Output,
 ) -> None:
     """Learn topics from text or counts under differential privacy, and write a model file."""
     if no_privacy:
@@ -41,7 +40,7 @@ def fit(
     from private_topics.cli import fit_run as run
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, tokeniser_of, vocabulary_of
 
-    screen = Screen(quiet)
+    screen = Screen(shown.quiet)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name)
     counts = holds_counts(source, reading.format)
@@ -59,7 +58,7 @@ def fit(
         else:
             run.fit_text(screen, model, source, reading, words, tokeniser, progress)
     run.deliver(screen, model, output, report, ledger)
-    if as_json:
+    if shown.as_json:
         print_json(run.summary(model, output, report))
 
 
@@ -76,7 +75,7 @@ def _refuse_privacy_options(
     epsilon: float | None,
     delta: float | None,
     vocabulary: str | None,
-    reading: options.ReadingWithLabels,
+    reading: options.Reading,
     charged: options.Charged,
 ) -> None:
     given = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}

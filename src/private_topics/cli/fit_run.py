@@ -11,7 +11,7 @@ import numpy as np
 
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.models import write_model_report
-from private_topics.cli.options import ReadingWithLabels
+from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
@@ -73,7 +73,7 @@ def fit_counts(
     screen: Screen,
     model: Any,
     source: Path,
-    reading: ReadingWithLabels,
+    reading: Reading,
     vocabulary: str | None,
     vocabulary_size: int | None,
 ) -> None:
@@ -106,7 +106,7 @@ def fit_text(
     screen: Screen,
     model: Any,
     source: Path,
-    reading: ReadingWithLabels,
+    reading: Reading,
     words: Vocabulary,
     tokeniser: Tokeniser,
     progress: Progress,

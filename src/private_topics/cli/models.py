@@ -52,17 +52,16 @@ def show_topics(
     console.print(table)
 
 
+@options.grouped
 def transform(
+    *,
     model: options.ModelPath,
     source: options.Source,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write (.npy or .csv); standard output if not given."),
     ] = None,
-    field: options.Field = "text",
-    format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
-    strict: options.Strict = False,
+    reading: options.ReadingForModel,
     quiet: options.Quiet = False,
 ) -> None:
     """Topic proportions of each document, one row per document. They are not private."""
@@ -75,7 +74,7 @@ def transform(
 
     check_writable(output)
     fitted = load(model)
-    corpus = counts_for(fitted, source, options.Reading(field, None, format, encoding, strict=strict))
+    corpus = counts_for(fitted, source, reading)
     Screen(quiet).say(NOT_COVERED)
     proportions = (fitted.transform(block) for block in corpus)
     if output is None:
@@ -90,15 +89,13 @@ def transform(
             np.save(file, rows, allow_pickle=False)
 
 
+@options.grouped
 def evaluate(
+    *,
     model: options.ModelPath,
     source: options.Source,
-    field: options.Field = "text",
-    format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
-    strict: options.Strict = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    reading: options.ReadingForModel,
+    shown: options.Output,
 ) -> None:
     """Score a model on held-out documents: half of each document predicts its other half."""
     from private_topics.cli.sources import counts_for
@@ -107,8 +104,8 @@ def evaluate(
     from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
 
     fitted = load(model)
-    corpus = counts_for(fitted, source, options.Reading(field, None, format, encoding, strict=strict))
-    Screen(quiet).say(NOT_COVERED)
+    corpus = counts_for(fitted, source, reading)
+    Screen(shown.quiet).say(NOT_COVERED)
     held_out = stack_rows(list(corpus))
     scores: dict[str, Any] = {"documents": held_out.shape[0], "perplexity": fitted.perplexity(held_out)}
     scores["unigram_perplexity"] = unigram_perplexity(marginal_of(fitted), held_out)
@@ -117,20 +114,21 @@ def evaluate(
         scores["npmi_coherence"] = float(coherence.mean())
         most = min(DIVERSITY_WORDS, fitted.n_features_in_)
         scores["topic_diversity"] = topic_diversity(fitted.components_, top_n=most)
-    if as_json:
+    if shown.as_json:
         print_json(scores)
         return
     for name, value in scores.items():
         typer.echo(f"{name}\t{_number(value)}")
 
 
+@options.grouped
 def report(
+    *,
     model: options.ModelPath,
     other: Annotated[Path | None, typer.Argument(help="A second model, to compare with the first.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
-    ledger: options.Ledger = None,
-    corpus: options.Corpus = None,
+    charged: options.LedgerOfCorpus,
     quiet: options.Quiet = False,
 ) -> None:
     """Write an HTML report on a model, or a comparison of two."""
@@ -140,7 +138,7 @@ def report(
     check_writable(output)
     heading = {} if title is None else {"title": title}
     if other is None:
-        write_model_report(load(model), output, model, ledger_of(options.Charged(ledger, corpus)), **heading)
+        write_model_report(load(model), output, model, ledger_of(charged), **heading)
     else:
         from private_topics.reports import write_comparison
 

@@ -25,17 +25,16 @@ def private(
     delta: options.Delta = 1e-6,
     size: options.VocabularySize = None,
     most_words: Annotated[int, typer.Option(min=1, help="Maximum number of different words counted per unit.")] = 100,
-    reading: options.Reading,
+    reading: options.ReadingOfText,
     charged: options.Charged,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    shown: options.Output,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
+    screen = Screen(shown.quiet)
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
     from private_topics.estimators.texts import PrivateVocabulary, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
-    screen = Screen(quiet)
     check_writable(output)
     ledger = ledger_of(charged, output.name)
     budget = PrivacyBudget(epsilon, delta)
@@ -50,12 +49,14 @@ def private(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
         f"{'documents' if reading.unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
     )
-    if as_json:
+    if shown.as_json:
         print_json({"words": len(words), "file": str(output), "epsilon": epsilon, "delta": delta})
 
 
 @vocabulary_app.command()
+@options.grouped
 def check(
+    *,
     words: Annotated[
         str,
         typer.Argument(
@@ -70,16 +71,14 @@ def check(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the usable words there, one per line.")
     ] = None,
-    language: options.Languages = None,
-    min_length: options.MinLength = 3,
-    stem: options.Stem = False,
+    reading: options.Tokenising,
     as_json: options.Json = False,
 ) -> None:
     """Count the entries of a public list that the tokeniser can produce; show the digest that a statement names."""
     from private_topics.cli.sources import check_writable, public_list, tokeniser_of
 
     check_writable(output)
-    tokeniser = tokeniser_of(options.Reading(language=language, min_length=min_length, stem=stem), words)
+    tokeniser = tokeniser_of(reading, words)
     found = public_list(words, size, tokeniser, "--size")
     usable = tokeniser.usable(found.words)
     facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}

@@ -51,11 +51,7 @@ Number = Callable[[float], str]
 
 
 def write_audit(
-    content: dict[str, Any],
-    path: str | os.PathLike[str],
-    *,
-    title: str = "Privacy audit",
-    date: Any = None,
+    content: dict[str, Any], path: str | os.PathLike[str], *, title: str = "Privacy audit", date: Any = None
 ) -> Path:
     """Write the sealed content of an audit as a page: HTML, or Markdown where the name ends in .md."""
     target = Path(path)

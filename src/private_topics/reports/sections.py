@@ -202,33 +202,6 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 @dataclass(frozen=True)
-class LedgerRow:
-    """One fit on the corpus, as its ledger has it."""
-
-    id: str
-    time: str
-    label: str
-    epsilon: float
-    delta: float
-    state: str
-
-
-def ledger_rows(entries: Any) -> list[LedgerRow]:
-    """Rows of `DurableLedger.entries()`."""
-    return [
-        LedgerRow(
-            str(entry.id),
-            str(entry.time)[:19].replace("T", " "),
-            entry.label,
-            entry.reservation.epsilon,
-            entry.reservation.delta,
-            entry.state,
-        )
-        for entry in entries
-    ]
-
-
-@dataclass(frozen=True)
 class Recovered:
     """A true topic beside the estimate matched to it; `found` is None where there is none."""
 
