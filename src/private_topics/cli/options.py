@@ -161,7 +161,7 @@ class Output:
 class Charged:
     """The ledger of a corpus, and the note beside the run."""
 
-    ledger: Annotated[Path | None, Option(help="Ledger that limits all runs on a corpus; needs --corpus.")] = None
+    ledger: Annotated[Path | None, Option(help="Budget ledger for all runs on a corpus; needs --corpus.")] = None
     corpus: Annotated[str | None, Option(help="Name of the corpus in the ledger (`budget register`).")] = None
     label: Annotated[str, Option(help="Note beside this run in the ledger.")] = ""
 
