@@ -23,12 +23,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics import PrivateSpectralLDA, PrivateVariationalLDA, SpectralLDA
+from private_topics.audit.seal import BEGIN, END, SEAL, canonical, seal
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
 from private_topics.errors import PrivacyWarning
 from private_topics.estimators.saving import read_model
 from private_topics.estimators.texts import fit_texts
-from private_topics.reports.audit import BEGIN, END, SEAL, canonical, seal
 
 SECRET = "zzyzx"
 COUNTS = np.random.default_rng(0).poisson(0.8, (8, 5))

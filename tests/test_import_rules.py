@@ -29,19 +29,10 @@ ALLOWED = {  # a new package or module states here what it may import
     "evaluation": {"corpus"},
     "estimators": {"corpus", "inference", "engines", "privacy", "releases", "fits", "evaluation"}
     | {"whole_files", "parameters", "threads", "progress"},
-    "reports": {"paper", "fits", "planning", "evaluation", "privacy", "whole_files"},
-    "audit": {"corpus", "engines", "fits", "releases", "privacy", "estimators", "reports"},
-    "paper/experiments": {
-        "corpus",
-        "engines",
-        "evaluation",
-        "privacy",
-        "releases",
-        "fits",
-        "planning",
-        "estimators",
-        "paper",
-    },
+    "reports": {"paper", "fits", "planning", "evaluation", "privacy", "audit", "whole_files"},
+    "audit": {"corpus", "engines", "fits", "releases", "privacy", "estimators", "progress"},
+    "paper/experiments": {"corpus", "engines", "evaluation", "privacy", "releases", "fits", "estimators", "paper"}
+    | {"progress"},
     "cli": {"corpus", "evaluation", "privacy", "estimators", "engines", "planning", "reports", "audit"}
     | {"paper/experiments", "progress", "whole_files"},
     "__init__": {"corpus", "evaluation", "privacy", "fits", "planning", "estimators"},

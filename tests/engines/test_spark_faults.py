@@ -34,6 +34,7 @@ from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark import corpus as engine
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
+from private_topics.progress import Progress
 
 pytestmark = pytest.mark.xdist_group("spark")
 UNIT_SUM = "ClippedFrameMoments"
@@ -64,13 +65,16 @@ def test_an_executor_killed_in_the_middle_of_a_fit_changes_nothing(spark):
     """Between two releases: its parts are gone and are made again from the DataFrame."""
     killed = []
 
-    def kill(stage):
-        if stage == "moments inside the frame":
-            processes = spark.sparkContext.parallelize(range(4), 4).map(lambda _: parent_of(os.getppid())).collect()
-            killed.append(processes[0])
-            os.kill(processes[0], signal.SIGKILL)
+    class Killing(Progress):
+        def stage(self, name):
+            if name == "moments inside the frame":
+                processes = (
+                    spark.sparkContext.parallelize(range(4), 4).map(lambda _: parent_of(os.getppid())).collect()
+                )
+                killed.append(processes[0])
+                os.kill(processes[0], signal.SIGKILL)
 
-    model = fitted(SparkCounts.of_counts(frame_of(spark, 4), N_WORDS), engine="spark", verbose=kill)
+    model = fitted(SparkCounts.of_counts(frame_of(spark, 4), N_WORDS), engine="spark", verbose=Killing())
     assert len(killed) == 1
     assert np.array_equal(model.components_, fitted(counts()).components_)
 

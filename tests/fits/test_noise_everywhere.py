@@ -318,7 +318,7 @@ def leak_on_screen(patch: pytest.MonkeyPatch) -> None:
     release = sequential.release_unigram
 
     def leaky(context: FitContext) -> Any:
-        context.progress(f"{sum(part.block.nnz for part in context.corpus)} entries")
+        context.progress.stage(f"{sum(part.block.nnz for part in context.corpus)} entries")
         return release(context)
 
     patch.setattr(sequential, "release_unigram", leaky)

@@ -8,7 +8,6 @@ it has to be public.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from scipy.sparse import csr_array
@@ -33,11 +32,10 @@ from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.fits.private import FitSettings
 from private_topics.privacy.events import GaussianEvent
+from private_topics.progress import SILENT, Progress
 
 WHOLE_TESTS = 3
 FEWEST_TOGETHER = 3
-
-Progress = Callable[[str], None]
 
 
 def audit(
@@ -49,7 +47,7 @@ def audit(
     fits: int = 100,
     confidence: float = 0.9999,
     corpus: str = "public or made up",
-    progress: Progress = lambda stage: None,
+    progress: Progress = SILENT,
 ) -> AuditResult:
     """Attack what `model`, which need not be fitted, claims of a fit to `X`. `X` must be public: nothing is charged.
 
@@ -66,7 +64,7 @@ def audit(
     _check_numbers(trials, fits, confidence)
     parameters, base = audited_parameters(model), Base.of(X, groups)
     settings = settings_of(PrivateSpectralLDA(**parameters))
-    progress("recording a fit")
+    progress.stage("recording a fit")
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))
     level = (1.0 - confidence) / (2 * len(events) + WHOLE_TESTS)
@@ -77,14 +75,14 @@ def audit(
     mu = run.accountant.mu
     trouble += _group_trouble(settings, base, run, units, together, mu)
     seed = settings.noise_seed
-    progress("playing against each release")
+    progress.stage("playing against each release")
     each = play(stakes_each(farthest, base.n_units), run.budget, trials, seed_of(seed, 1))
-    progress("playing against all releases together")
+    progress.stage("playing against all releases together")
     whole = play(stakes_together(together, mu, base.n_units), run.budget, trials, seed_of(seed, 2))
-    progress("playing against the final model")
+    progress.stage("playing against the final model")
     pair = (units[together[0].pair[0]], units[together[0].pair[1]])
     final = attack_final_model(parameters, base, pair, mu=run.mu_total, fits=fits, level=level)
-    progress("guessing many coins in one run")
+    progress.stage("guessing many coins in one run")
     first_mu = next(event.mu for event in events if event.name == GUESSED_FROM)
     one_run = attack_in_one_run(settings, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
     return AuditResult(
@@ -121,7 +119,7 @@ def _replayed(
     for name, unit in units.items():
         if name in members:
             continue
-        progress(f"replaying a neighbour: {name}")
+        progress.stage(f"replaying a neighbour: {name}")
         try:
             other, members[name] = replay(settings, run.seen, *base.replaced([unit]))
         except CorpusDependenceError as error:

@@ -116,7 +116,7 @@ class LocalCorpus(Corpus):
         batch_documents = batch_size(size.documents, self.n_words)
         done = 0.0
         for step in range(steps):
-            progress(f"refinement {step + 1} of {steps}")
+            progress.stage(f"refinement {step + 1} of {steps}")
             half_way = done + 0.5 * size.documents / batch_documents
             average, averaged = np.zeros_like(expected), 0.0
             for batch in self._batches(batch_documents):

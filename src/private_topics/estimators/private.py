@@ -16,7 +16,7 @@ from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.fits.split import BudgetSplit
 from private_topics.parameters import check_parameters
 from private_topics.privacy.statement import PrivacyStatement
-from private_topics.progress import stage_printer
+from private_topics.progress import progress_of
 
 
 class PrivateSpectralLDA(TopicEstimator):
@@ -167,7 +167,7 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
         engine=model.engine,
         n_jobs=model.n_jobs,
         random_state=model.random_state,
-        progress=stage_printer(model.verbose, name),
+        progress=progress_of(model.verbose, name),
         ledger=model.ledger,
         noted={"estimator": name}
         | {parameter: getattr(model, parameter) for parameter in noted}

@@ -11,7 +11,7 @@ from private_topics.engines.opening import open_corpus
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.fits.plain import fit_unnoised
 from private_topics.parameters import check_parameters, one_of
-from private_topics.progress import stage_printer
+from private_topics.progress import progress_of
 from private_topics.threads import limited_threads
 
 
@@ -69,7 +69,7 @@ class SpectralLDA(TopicEstimator):
                 float(self.alpha0),
                 int(self.refine_steps),
                 check_random_state(0 if self.random_state is None else self.random_state),
-                stage_printer(self.verbose, type(self).__name__),
+                progress_of(self.verbose, type(self).__name__),
             )
         self.components_ = model.topics
         self.doc_topic_prior_ = model.alpha

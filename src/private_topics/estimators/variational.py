@@ -31,7 +31,7 @@ from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.privacy.subsampled import SubsampledRun
-from private_topics.progress import stage_printer
+from private_topics.progress import progress_of
 from private_topics.threads import limited_threads
 
 
@@ -96,7 +96,7 @@ class VariationalLDA(TopicEstimator):
                     len(prior),
                     schedule,
                     random_state,
-                    stage_printer(self.verbose, type(self).__name__),
+                    progress_of(self.verbose, type(self).__name__),
                 )
             self.doc_topic_prior_ = prior
         return self
@@ -199,7 +199,7 @@ class PrivateVariationalLDA(TopicEstimator):
                     len(prior),
                     schedule,
                     check_random_state(0 if self.random_state is None else self.random_state),
-                    stage_printer(self.verbose, type(self).__name__),
+                    progress_of(self.verbose, type(self).__name__),
                 )
             self.doc_topic_prior_ = prior
             self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)

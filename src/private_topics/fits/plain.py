@@ -42,10 +42,10 @@ def fit_unnoised(
     progress: Progress,
 ) -> TopicModel:
     words = corpus.frequent_words(PLAIN_SPECTRAL_WORDS)
-    progress("first and second moments")
+    progress.stage("first and second moments")
     size, first, second = corpus.first_and_second(words)
     _check_size(size, first, n_topics)
-    progress("third moment")
+    progress.stage("third moment")
     frame = np.zeros((corpus.n_words, n_topics))
     frame[words] = whitening_of(lda_second_moment(second, first[words], alpha0), n_topics).frame
     sums = corpus.inside(words, frame)

@@ -65,17 +65,17 @@ NOT_CERTIFIED = (
 def fitted(context: FitContext, topics: Callable[..., Topics]) -> PrivateModel:
     """What the four share; `topics` is where they differ: from words, their shares and a frame."""
     check_size(context.n_words, context.n_topics)
-    context.progress("unigram")
+    context.progress.stage("unigram")
     noisy_unigram = release_unigram(context)
     unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
     words = most_frequent(unigram, SPECTRAL_WORDS)
-    context.progress("second moment")
+    context.progress.stage("second moment")
     whole = released_frame(context, words, unigram, context.n_topics)
     k = min(context.n_topics, whole.supported)
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return PrivateModel(unigram[None, :], np.array([context.alpha0]), whole.supported)
-    context.progress("third moment")
+    context.progress.stage("third moment")
     inside, alpha = topics(context, words, unigram[words], leading(whole, k))
     return PrivateModel(on_all_words(inside, words, unigram), alpha, whole.supported)
 
@@ -107,7 +107,7 @@ def certified_topics(
         warn_user(NOT_CERTIFIED)
         value = tensor_again(context, whitened, frame) / whitened.scale
         return whitened_topics(frame, value, first, context.alpha0, context.random_state)
-    context.progress("eigenpairs")
+    context.progress.stage("eigenpairs")
     with one_order():
         return topics_of(solutions(context, whitened, certificate, frame), frame, context.alpha0)
 

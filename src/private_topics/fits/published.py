@@ -106,7 +106,7 @@ class Published:
             raise InputError(
                 f"The published configurations need at least {FEWEST_PUBLISHED_UNITS} documents, or users."
             )
-        self.context.progress("first and second moments")
+        self.context.progress.stage("first and second moments")
         return (self._first, self._second, self._third, self._fourth)[configuration - 1]()
 
     # -- the four configurations ----------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Published:
         """Noise on M2 for W (e4), on M3 (e3) and again on M2 for W† (e8). Paper, configuration 1."""
         for_tensor, for_whitening, _ = RELEASES[1]
         whitening = whitening_of(self._noisy_second(for_whitening).value, self.rank)
-        self.context.progress("third moment")
+        self.context.progress.stage("third moment")
         sensitivity = published_third_moment_sensitivity(n_documents=self.corpus.n_units, alpha0=self.alpha0)
         third = self.third_inside(whitening.basis)
         noisy = self._noisy(for_tensor, third, sensitivity)
@@ -258,7 +258,7 @@ class Published:
     @cached_property
     def tensor(self) -> np.ndarray:
         """`T = M3(W, W, W)`."""
-        self.context.progress("third moment")
+        self.context.progress.stage("third moment")
         return self.third_inside(self.whitening.frame)
 
     @cached_property

@@ -44,7 +44,7 @@ def model(context: FitContext) -> PrivateModel:
             f"delta=0 needs noise on every triple of words: at most {MOST_PURE_WORDS} words. "
             f"Got {n_words:,}. Restrict the vocabulary, or allow a delta."
         )
-    context.progress("moments")
+    context.progress.stage("moments")
     first, second, third = release_moments(context)
     mass = max(float(first.value.sum()), first.sigma)
     unigram = unigram_posterior(first.value, first.sigma)
@@ -56,7 +56,7 @@ def model(context: FitContext) -> PrivateModel:
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return PrivateModel(unigram[None, :], np.array([context.alpha0]), frame.supported)
-    context.progress("topics")
+    context.progress.stage("topics")
     inner = leading(frame, k)
     inside = packed_inside(third.value, inner.matrix) / mass
     topics, alpha = whitened_topics(inner, inside, unigram, context.alpha0, context.random_state)

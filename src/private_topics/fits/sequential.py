@@ -68,11 +68,11 @@ LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 def model(context: FitContext) -> PrivateModel:
     """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
-    context.progress("unigram")
+    context.progress.stage("unigram")
     noisy_unigram = release_unigram(context)
     unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
     words = most_frequent(unigram, spectral_words(context.run.mu_total, context.n_units))
-    context.progress("second moment")
+    context.progress.stage("second moment")
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
     carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
     frame = released_frame(context, words, unigram, carried)
@@ -80,7 +80,7 @@ def model(context: FitContext) -> PrivateModel:
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return unigram_model(context, noisy_unigram, frame)
-    context.progress("moments inside the frame")
+    context.progress.stage("moments inside the frame")
     topics, alpha = spectral_topics(context, words, unigram, frame, k)
     if context.refine_steps:
         if refined.words is None:
@@ -140,7 +140,7 @@ def refined_topics(
     total = np.zeros_like(topics)
     weight_sum = squares = 0.0
     for step in range(1, steps + 1):
-        context.progress(f"refinement {step} of {steps}")
+        context.progress.stage(f"refinement {step} of {steps}")
         released = release_statistic(context, topics, REFINEMENT.numbered(step), share / steps, words)
         total += step * released.value.T
         weight_sum += step

@@ -81,7 +81,7 @@ def online_topics(
     """Topics (k × d, rows on the simplex) after all steps. Uses the corpus through `statistic` only."""
     expected = random_state.gamma(START_SHAPE, 1.0 / START_SHAPE, (n_words, n_topics))
     for step in range(schedule.steps):
-        progress(f"minibatch {step + 1} of {schedule.steps}")
+        progress.stage(f"minibatch {step + 1} of {schedule.steps}")
         fresh = statistic(word_weights(expected, schedule.word_prior))
         expected += schedule.weight(step) * (fresh - expected)
     posterior = np.maximum(expected, 0.0) + schedule.word_prior

@@ -59,7 +59,7 @@ class NoisyEdge:
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphView:
     """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges.
 
     `before`: releases that the graph starts from, with their shares (a private vocabulary).
@@ -72,7 +72,7 @@ class Graph:
     before: list[tuple[str, float]]
 
 
-def graph_of(statement: PrivacyStatement) -> Graph | None:
+def graph_of(statement: PrivacyStatement) -> GraphView | None:
     """The graph of the model's configuration; None for an algorithm that has none."""
     placement = _placement(statement.configuration)
     if placement is None:
@@ -86,7 +86,7 @@ def graph_of(statement: PrivacyStatement) -> Graph | None:
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
     known = statement.configuration == SEQUENTIAL.name or all(edge.releases for edge in edges)
     before = [(release.name, release.share) for release in statement.releases if release.names_words]
-    return Graph(Markup(picture), placement.summary, edges, known, before)
+    return GraphView(Markup(picture), placement.summary, edges, known, before)
 
 
 def _edge_of(line: str, statement: PrivacyStatement) -> str | None:
@@ -187,33 +187,6 @@ def tokeniser_settings(tokeniser: Any) -> list[tuple[str, str]]:
 def file_digest(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class LedgerRow:
-    """One fit on the corpus, as its ledger has it."""
-
-    id: str
-    time: str
-    label: str
-    epsilon: float
-    delta: float
-    state: str
-
-
-def ledger_rows(entries: Any) -> list[LedgerRow]:
-    """Rows of `DurableLedger.entries()`."""
-    return [
-        LedgerRow(
-            str(entry.id),
-            str(entry.time)[:19].replace("T", " "),
-            entry.label,
-            entry.reservation.epsilon,
-            entry.reservation.delta,
-            entry.state,
-        )
-        for entry in entries
-    ]
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class PlainPasses(Corpus):
         batch_documents = max(SMALLEST_BATCH, min(GPU_BATCH, size.documents // FEWEST_BATCHES))
         done = 0.0
         for step in range(steps):
-            progress(f"refinement {step + 1} of {steps}")
+            progress.stage(f"refinement {step + 1} of {steps}")
             half_way = done + 0.5 * size.documents / batch_documents
             average, averaged = xp.zeros_like(running), 0.0
             for slab in self.slabs():

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from private_topics.cli.fit_steps import STAGES_BEFORE_REFINEMENT, write_model_report
+from private_topics.cli.fit_run import shown
+from private_topics.cli.models import marginal_of, write_model_report
 from private_topics.cli.screen import Screen
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.counts.matrix import stack_rows
@@ -47,11 +48,8 @@ def run_demo(screen: Screen, folder: Path, letters: int, epsilon: float, delta: 
     model = PrivateSpectralLDA(
         len(names), epsilon=epsilon, delta=delta, budget_split=WITH_VOCABULARY, ledger=ledger, random_state=0
     )
-    with screen.watch(stages=STAGES_BEFORE_REFINEMENT + model.refine_steps, show_documents=False) as watch:
-        model.set_params(verbose=watch.stage)
-        fit_texts(model, open_texts(source, unit=UNIT), PrivateVocabulary(), watch=watch)
-        watch.finished()
-    model.set_params(verbose=False)
+    with shown(screen, model, show_documents=False) as progress:
+        fit_texts(model, open_texts(source, unit=UNIT), PrivateVocabulary(), progress=progress)
     model.save(model_file)
     words = [str(word) for word in model.feature_names_in_]
     truth = true_topics(words, model.tokeniser_)
@@ -96,12 +94,11 @@ def _scores(model: PrivateSpectralLDA, truth: np.ndarray, words: list[str]) -> T
     """Against the truth, and on letters that the model has not seen."""
     unseen = [letter.text for letter in make_letters(HELD_OUT_LETTERS, seed=HELD_OUT_SEED)]
     counts = stack_rows(list(count_texts(unseen, words, model.tokeniser_)))
-    marginal = model.doc_topic_prior_ @ model.components_
     scores = Table(box=None, show_header=False, padding=(0, 2))
     scores.add_row("words of the private vocabulary", f"{len(words):,}")
     scores.add_row("topic error (relative L2, matched)", f"{topic_error_l2(model.components_, truth):.4f}")
     scores.add_row("perplexity of unseen letters", f"{model.perplexity(counts):.1f}")
     scores.add_row("  by the true topics", f"{document_completion_perplexity(truth, counts):.1f}")
-    scores.add_row("  by word frequencies alone", f"{unigram_perplexity(marginal / marginal.sum(), counts):.1f}")
+    scores.add_row("  by word frequencies alone", f"{unigram_perplexity(marginal_of(model), counts):.1f}")
     scores.add_row("epsilon left in the ledger", f"{model.ledger.remaining():.3g} of {model.ledger.total.epsilon:g}")
     return scores

@@ -16,21 +16,21 @@ def demo(
     letters: Annotated[int, typer.Option(min=1_000, help="Letters to make up.")] = 50_000,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the letters; the noise has no seed.")] = 0,
+    seed: options.LettersSeed = 0,
     quiet: options.Quiet = False,
 ) -> None:
     """Make up letters of patients, learn their topics under differential privacy, and write a report."""
-    from private_topics.cli.letters_demo import run_demo
+    from private_topics.cli.demo_run import run_demo
 
     run_demo(Screen(quiet), folder, letters, epsilon, delta, seed)
 
 
 def reproduce_paper(
-    name: Annotated[str | None, typer.Argument(help="A figure or table, or 'all'.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="A figure or table, or 'all'.")] = None,
     list_names: Annotated[bool, typer.Option("--list", help="Print the names and stop.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small corpora: seconds instead of minutes.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for rows, pictures and pages.")] = Path("reproduction"),
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of corpora and noise.")] = 0,
+    seed: options.PaperSeed = 0,
 ) -> None:
     """Measure a figure or table of the published method again, and compare."""
     from private_topics.paper.experiments import names, reproduce

@@ -1,19 +1,23 @@
-"""The steps of `fit`: choose the vocabulary, learn, say what is guaranteed. Imported only when a fit begins."""
+"""The run of `fit`: a model from the options, learn, write, say what is guaranteed. Imported when a fit begins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
+from private_topics.cli.interrupts import Stopping, stop_if_interrupted
+from private_topics.cli.models import write_model_report
+from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
-from private_topics.cli.sources import read_names
+from private_topics.cli.sources import read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
+from private_topics.corpus.words.vocabulary import PREFIX
 from private_topics.errors import InputError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA
@@ -25,8 +29,7 @@ from private_topics.estimators.texts import (
     Vocabulary,
     fit_texts,
 )
-
-__all__ = ["fit_texts"]
+from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
 STAGES_BEFORE_REFINEMENT = 3
@@ -56,57 +59,35 @@ def started(engine: str, master: str | None) -> str:
     return engine
 
 
-def languages_of(given: list[str] | None, vocabulary: str | None) -> list[str] | None:
-    """Whose stop words are dropped: as given, else those of the language of a named list."""
-    named = (vocabulary or "").removeprefix(PREFIX)
-    return [named] if not given and (vocabulary or "").startswith(PREFIX) and named in LANGUAGES else given
+@contextmanager
+def shown(screen: Screen, model: TopicEstimator, show_documents: bool) -> Iterator[Progress]:
+    """The stages of the model's fit on the screen."""
+    private = isinstance(model, PrivateSpectralLDA)
+    stages = STAGES_BEFORE_REFINEMENT + model.refine_steps if private else None
+    with screen.progress(stages=stages, show_documents=show_documents) as progress:
+        model.set_params(verbose=Stopping(progress))
+        yield progress
+    model.set_params(verbose=False)
 
 
-def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokeniser: Tokeniser) -> Vocabulary:
-    chosen = named or ("corpus" if no_privacy else "private")
-    if chosen == "private":
-        return PrivateVocabulary(size)
-    if chosen == "corpus":
-        if not no_privacy:
-            raise typer.BadParameter(
-                "a vocabulary read off a private corpus would leak it: give a public list, or 'private'",
-                param_hint="--vocabulary",
-            )
-        return CorpusVocabulary() if size is None else CorpusVocabulary(size)
-    return public_list(chosen, size, tokeniser, "--vocabulary-size")
-
-
-def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:
-    """A public list: `list:NAME`, of which `size` words are taken, or a file, which is taken as it is."""
-    if named.startswith(PREFIX):
-        return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
-    if size is not None:
-        raise typer.BadParameter("the list of a file is used as it is", param_hint=size_option)
-    return read_word_list(named)
-
-
-def refuse_for_counts(vocabulary: str | None, size: int | None, unit: str | None) -> None:
-    chosen = vocabulary or ""
-    if chosen in ("private", "corpus") or chosen.startswith(PREFIX) or size is not None:
+def fit_counts(
+    screen: Screen,
+    model: Any,
+    source: Path,
+    reading: Reading,
+    vocabulary: str | None,
+    vocabulary_size: int | None,
+) -> None:
+    """Fit a model to counts, whose columns `vocabulary` names."""
+    chosen, labels = vocabulary or "", reading.unit_labels
+    if chosen in ("private", "corpus") or chosen.startswith(PREFIX) or vocabulary_size is not None:
         raise InputError("Counts have their vocabulary already: --vocabulary may only name their columns.")
-    if unit is not None:
+    if reading.unit is not None:
         raise InputError("Counts have no fields: --unit needs text. Give a file of labels: --unit-labels.")
-
-
-def refuse_for_text(unit_labels: Path | None) -> None:
-    if unit_labels is not None:
-        raise InputError(
-            "Text carries the labels of its units in a field: --unit names it. --unit-labels needs counts."
-        )
-
-
-def fit_counts(model: Any, source: Path, vocabulary: str | None, unit_labels: Path | None) -> None:
+    screen.say(announcement(model, source.name, None if labels is None else labels.name, "the columns"))
     corpus = as_blocks(str(source))
     names = None if vocabulary is None else read_names(Path(vocabulary), corpus.n_words)
-    if unit_labels is None:
-        model.fit(corpus)
-    else:
-        model.fit(corpus, groups=_labels_for(corpus, unit_labels))
+    model.fit(corpus, **{} if labels is None else {"groups": _labels_for(corpus, labels)})
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
 
@@ -122,6 +103,36 @@ def _labels_for(corpus: Any, path: Path) -> np.ndarray:
     return labels
 
 
+def fit_text(
+    screen: Screen,
+    model: Any,
+    source: Path,
+    reading: Reading,
+    words: Vocabulary,
+    tokeniser: Tokeniser,
+    progress: Progress,
+) -> None:
+    if reading.unit_labels is not None:
+        raise InputError(
+            "Text carries the labels of its units in a field: --unit names it. --unit-labels needs counts."
+        )
+    texts = texts_of(source, reading)
+    screen.say(announcement(model, source.name, reading.unit, words_named(words)))
+    fit_texts(model, texts, words, tokeniser, progress=progress)
+
+
+def deliver(screen: Screen, model: TopicEstimator, output: Path, report: Path | None, ledger: Any) -> None:
+    """The model and its report to their files, and what was guaranteed to the screen."""
+    stop_if_interrupted()
+    save(model, output)
+    n_topics = f"{len(model.components_)} topic{'s' if len(model.components_) > 1 else ''}"
+    screen.say(f"Wrote {n_topics} over {model.n_features_in_:,} words to {output}.")
+    if report is not None:
+        write_model_report(model, report, output, ledger)
+        screen.say(f"Wrote the report to {report}.")
+    say_guarantee(screen, model, ledger)
+
+
 def save(model: TopicEstimator, output: Path) -> None:
     try:
         model.save(output)
@@ -134,7 +145,7 @@ def save(model: TopicEstimator, output: Path) -> None:
 def words_named(words: Vocabulary) -> str:
     if isinstance(words, PrivateVocabulary):
         return "a private one, paid from the budget"
-    return "taken off the corpus" if isinstance(words, CorpusVocabulary) else words.description
+    return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
 
 
 def announcement(model: TopicEstimator, source: str, unit: str | None, words: str) -> str:
@@ -143,16 +154,7 @@ def announcement(model: TopicEstimator, source: str, unit: str | None, words: st
     return f"Fitting {type(model).__name__} to {source}, {guarantee}. Vocabulary: {words}."
 
 
-def write_model_report(model: TopicEstimator, path: Path, model_file: Path, purse: Any, **extra: Any) -> None:
-    """The HTML report of a model just saved, with what the ledger holds on its corpus."""
-    from private_topics.reports import write_report
-
-    if purse is not None:
-        extra |= {"ledger_entries": purse.entries(), "ledger_total": purse.total}
-    write_report(model, path, tokeniser=getattr(model, "tokeniser_", None), model_file=model_file, **extra)
-
-
-def say_guarantee(screen: Screen, model: TopicEstimator, purse: Any) -> None:
+def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
     if not isinstance(model, PrivateSpectralLDA):
         screen.say("This model is NOT private: do not publish it if the text is confidential.")
         return
@@ -161,10 +163,10 @@ def say_guarantee(screen: Screen, model: TopicEstimator, purse: Any) -> None:
         f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.n_units:,} "
         f"{statement.unit}s, proved; epsilon spent {statement.epsilon_spent:.4g}."
     )
-    if purse is not None:
+    if ledger is not None:
         screen.say(
-            f"Ledger: of epsilon {purse.total.epsilon:g}, {purse.remaining():.3g} is left for {purse.corpus!r} "
-            f"(one more run at delta {purse.total.delta:g})."
+            f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
+            f"(one more run at delta {ledger.total.delta:g})."
         )
 
 

@@ -1,7 +1,8 @@
-"""The steps of `audit`: settings, corpus, result on the screen. Imported only when an audit begins."""
+"""The run of `audit`: settings, corpus, result on the screen. Imported when an audit begins."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from private_topics.audit import AuditResult, audit, corpus_like, seal, sealed
+from private_topics.audit import audit, corpus_like, seal, sealed
 from private_topics.audit.made_up import corpus_for, fresh
 from private_topics.audit.recording import audited_parameters
-from private_topics.cli.fit_steps import languages_of, public_list, write_model_report
-from private_topics.cli.screen import Screen, plain
-from private_topics.cli.sources import holds_counts, texts_of
+from private_topics.cli.models import write_model_report
+from private_topics.cli.options import AuditCorpus, AuditedSettings, Games, Reading
+from private_topics.cli.screen import Screen, plain, print_json
+from private_topics.cli.sources import holds_counts, public_list, texts_of, tokeniser_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
-from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.saving import load
-from private_topics.reports.audit import audit_context, write_audit
-from private_topics.reports.audit_numbers import HEADS, WHOLE_HEADS
-
-__all__ = ["languages_of", "seal", "sealed"]
+from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
 WORDS = 200
 """Of a made-up corpus, where no model says how many."""
@@ -40,9 +38,12 @@ def configuration_of(named: str) -> int | str:
 
 
 def estimator_of(
-    path: Path | None, topics: int, settings: dict[str, Any]
+    path: Path | None, audited: AuditedSettings, jobs: int | None, seed: int
 ) -> tuple[PrivateSpectralLDA, PrivateSpectralLDA | None]:
     """The settings as an estimator that is not fitted, and the model they come from."""
+    settings = asdict(audited) | {"n_jobs": jobs, "random_state": seed}
+    settings |= {"configuration": configuration_of(audited.configuration)}
+    topics = settings.pop("topics")
     if path is None:
         return PrivateSpectralLDA(topics, **settings), None
     fitted = load(path)
@@ -54,30 +55,14 @@ def estimator_of(
 
 
 def made_up(
-    screen: Screen,
-    estimator: PrivateSpectralLDA,
-    model: PrivateSpectralLDA | None,
-    documents: int | None,
-    words: int | None,
-    per_user: int | None,
-    seed: int,
+    screen: Screen, estimator: PrivateSpectralLDA, model: PrivateSpectralLDA | None, chosen: AuditCorpus, seed: int
 ) -> tuple[Any, Any]:
     """A corpus for the settings, or one like that of the model: its unit, its words, its releases."""
     if model is None:
-        sizes = {"words": WORDS if words is None else words, "per_user": 1 if per_user is None else per_user}
-        return corpus_for(estimator, documents=documents, seed=seed, **sizes)
-    with screen.watch(stages=None, show_documents=False) as watch:
-        found = corpus_like(
-            model,
-            documents=documents,
-            words=words,
-            documents_per_user=per_user,
-            random_state=seed,
-            n_jobs=estimator.n_jobs,
-            progress=watch.stage,
-        )
-        watch.finished()
-    return found
+        words, per_user = chosen.words or WORDS, chosen.documents_per_user or 1
+        return corpus_for(estimator, documents=chosen.documents, words=words, per_user=per_user, seed=seed)
+    with screen.progress(stages=None, show_documents=False) as progress:
+        return corpus_like(model, **chosen.sizes, random_state=seed, n_jobs=estimator.n_jobs, progress=progress)
 
 
 def check_unit(model: PrivateSpectralLDA | None, groups: Any) -> None:
@@ -99,12 +84,11 @@ def place(corpus: Path | None, model: PrivateSpectralLDA | None) -> str:
     return "made up" if model is None else "made up, drawn from the model's topics"
 
 
-def given(
-    source: Path, vocabulary: str | None, size: int | None, tokeniser: Tokeniser, *, format: str | None, **texts: Any
-) -> tuple[Any, Any]:
+def given(source: Path, vocabulary: str | None, size: int | None, reading: Reading) -> tuple[Any, Any]:
     """Counts as they are, or text counted by a public list of words."""
-    if holds_counts(source, format):
-        if vocabulary is not None or size is not None or texts["unit"] is not None:
+    tokeniser = tokeniser_of(reading, vocabulary)
+    if holds_counts(source, reading.format):
+        if vocabulary is not None or size is not None or reading.unit is not None:
             raise InputError(
                 "Counts have their vocabulary already and no fields: give neither --vocabulary nor --unit."
             )
@@ -114,25 +98,28 @@ def given(
     words = tokeniser.usable(public_list(vocabulary, size, tokeniser, "--vocabulary-size").words)
     if not words:
         raise InputError("No entry of the word list is a word of the tokeniser.")
-    counted = count_texts(texts_of(source, format, **texts), words, tokeniser)
+    counted = count_texts(texts_of(source, reading), words, tokeniser)
     return counted, counted.groups
 
 
-def announcement(estimator: PrivateSpectralLDA, where: str, groups: Any) -> str:
-    unit = "documents" if groups is None else "users"
-    return (
-        f"Auditing epsilon {estimator.epsilon:g}, delta {estimator.delta:g}, {estimator.n_components} topics, "
-        f"configuration {estimator.configuration}. The corpus: {where}; units are {unit}."
-    )
-
-
 def audited(
-    screen: Screen, estimator: PrivateSpectralLDA, counts: Any, groups: Any, where: str, **numbers: Any
-) -> AuditResult:
-    with screen.watch(stages=STAGES, show_documents=False) as watch:
-        found = audit(estimator, counts, groups=groups, corpus=where, progress=watch.stage, **numbers)
-        watch.finished()
-    return found
+    screen: Screen,
+    estimator: PrivateSpectralLDA,
+    model: PrivateSpectralLDA | None,
+    counts: Any,
+    groups: Any,
+    where: str,
+    games: Games,
+) -> dict[str, Any]:
+    """The sealed content of an audit."""
+    screen.say(
+        f"Auditing epsilon {estimator.epsilon:g}, delta {estimator.delta:g}, {estimator.n_components} topics, "
+        f"configuration {estimator.configuration}. The corpus: {where}; units are "
+        f"{'documents' if groups is None else 'users'}."
+    )
+    with screen.progress(stages=STAGES, show_documents=False) as progress:
+        result = audit(estimator, counts, groups=groups, corpus=where, progress=progress, **asdict(games))
+    return sealed(result, None if model is None else model.privacy_.to_dict())
 
 
 def write(content: dict[str, Any], path: Path, model: Path | None) -> None:
@@ -143,8 +130,11 @@ def write(content: dict[str, Any], path: Path, model: Path | None) -> None:
         write_model_report(load(model), path, model, None, audit=content)
 
 
-def print_result(content: dict[str, Any]) -> None:
-    """Tables on a terminal, tab-separated lines in a pipe."""
+def print_result(content: dict[str, Any], as_json: bool = False) -> None:
+    """Tables on a terminal, tab-separated lines in a pipe; or the sealed content for a machine."""
+    if as_json:
+        print_json({"sealed": content, "sha256": seal(content)})
+        return
     shown = audit_context(content)
     console = Console()
     for heads, rows in ((HEADS, shown["releases"]), (WHOLE_HEADS, shown["whole"])):
