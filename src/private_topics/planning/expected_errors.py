@@ -3,7 +3,7 @@
 The corpus: LDA with equal topics of about `WORDS_PER_TOPIC` equally likely words, documents of one length; how much
 of the text the frequent words of a vocabulary make up follows Zipf's law. An error is `||estimate - topic|| /
 ||topic||`, averaged over topics; one is what nothing at all scores. Each function carries the noise of one release
-through the linear algebra to first order. How good it is: benchmarks/results/forecast.md.
+through the linear algebra to first order. How good it is: research/results/forecast.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDS_PER_TOPIC = 60.0
 SPIKE = 0.5  # a direction is seen when its eigenvalue exceeds half the noise edge (spiked random matrices)
 WEAKEST = 1.0 / 6.0  # of the mean singular value, that of the topic hardest to see: as on Wikipedia with 25 topics
 START_KEPT, OUTSIDE_KEPT = 0.5, 0.1  # by the refinement, of the noise of the start and of the words it left out
-CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # what clipping leaves at any epsilon: benchmarks/results/forecast.md
+CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # what clipping leaves at any epsilon: research/results/forecast.md
 LARGEST_ERROR = 0.5  # a topic further off is not found
 FEWEST_DOCUMENTS = 3
 

@@ -131,7 +131,7 @@ def best(found: tuple[Outcome, ...]) -> Outcome | None:
     """The proved configuration expected to win; None where none tells topics apart.
 
     The one with the smallest error over the topics asked for, but the sequential release where it is as good as far
-    as a forecast can tell: there it won more often than not (benchmarks/results/forecast.md).
+    as a forecast can tell: there it won more often than not (research/results/forecast.md).
     """
     able = {outcome: outcome.overall_error or 0.0 for outcome in found if outcome.proved and outcome.carries}
     if not able:
