@@ -11,8 +11,6 @@ Every fit is the public estimator with its default settings; everything is charg
 
 from __future__ import annotations
 
-import argparse
-import csv
 import statistics
 import time
 import warnings
@@ -31,6 +29,7 @@ from private_topics.inference.carried import averaged_noise
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
+from stored import about, options_of, read_csv, store_csv
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
     (100_000, 500, 5, 0.1, 1.0, 0.015),
@@ -46,6 +45,10 @@ REAL = (  # corpus, words, topics, limit at epsilon 1, limit at epsilon 3
     ("wikipedia", 3_000, 25, 1280, 1010),
 )
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+COLUMNS = (
+    "corpus", "words", "topics", "epsilon", "private", "topics_used", "random_start_best_of_3_8_15_steps",
+    "non_private", "unigram",
+)  # fmt: skip
 
 
 def synthetic(seeds: int) -> None:
@@ -94,7 +97,6 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
 
 
 def curve(draws: int, out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     rows = []
     for corpus, words, topics, *_ in REAL:
         train, test = real_counts(corpus, words)
@@ -111,15 +113,10 @@ def curve(draws: int, out: Path) -> None:
                 )
                 for steps in (3, 8, 15)
             )
-            rows.append([corpus, words, topics, epsilon, private, used, rival, plain, unigram])
-            print(*(f"{value:.1f}" if isinstance(value, float) else value for value in rows[-1]), flush=True)
-    with (out / "curve.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        header = (
-            "corpus words topics epsilon private topics_used random_start_best_of_3_8_15_steps non_private unigram"
-        )
-        writer.writerow(header.split())
-        writer.writerows(rows)
+            found = (corpus, words, topics, epsilon, private, used, rival, plain, unigram)
+            rows.append(dict(zip(COLUMNS, found, strict=True)))
+            print(*(f"{value:.1f}" if isinstance(value, float) else value for value in found), flush=True)
+    store_csv(out / "curve.csv", rows)
     plot(out)
 
 
@@ -130,8 +127,7 @@ def plot(out: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    with (out / "curve.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(out / "curve.csv")
     figure, axes = plt.subplots(2, 2, figsize=(11, 8), constrained_layout=True)
     for axis, (corpus, words, topics, *_) in zip(axes.flat, REAL, strict=True):
         part = [row for row in rows if row["corpus"] == corpus and int(row["words"]) == words]
@@ -197,12 +193,14 @@ def cost(rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("what", choices=("synthetic", "real", "curve", "plot", "unigram", "cost"))
     parser.add_argument("--repeats", type=int, default=None, help="seeds, draws or rounds")
     parser.add_argument("--out", type=Path, default=Path("docs/utility"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", PrivacyWarning)
+    if arguments.what != "plot":
+        print(f"{about()}\n")
     if arguments.what == "synthetic":
         synthetic(arguments.repeats or 3)
     elif arguments.what == "real":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,11 @@ from private_topics.planning import expected_errors as errors
 from private_topics.planning.expected_errors import PlannedFit
 from private_topics.planning.forecast import PUBLISHED, Outcome, best, published_error
 from private_topics.planning.plan import MOST, Plan
+from stored import read_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "configurations.md"
-FORECASTS = ROOT / "benchmarks" / "results" / "forecast.md"
+FORECASTS = ROOT / "research" / "results" / "forecast.md"
 LARGE = ROOT / "benchmarks" / "results" / "vocabulary_size" / "error.csv"
 LEARNT = 0.98  # of the score of the word frequencies: what is not below has learnt nothing
 
@@ -172,8 +172,7 @@ def test_the_refinement_of_a_large_vocabulary_by_hand():
 
 def test_the_forecast_knows_of_the_cut_of_a_large_vocabulary():
     """As many topics as were found on words as uneven as in text, but for two."""
-    with LARGE.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["kind"] == "Zipf"]
+    rows = [row for row in read_csv(LARGE) if row["kind"] == "Zipf"]
     assert {int(row["words"]) for row in rows} == {1_000, 10_000, 100_000}
     for row in rows:
         expected = plan(int(row["documents"]), int(row["words"]), 20, delta=1e-7)

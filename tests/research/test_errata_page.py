@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import errata
+from stored import between
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -19,8 +20,8 @@ def findings():
 
 
 def test_the_table_is_what_the_command_prints(findings):
-    """`python benchmarks/errata.py --write docs/errata.md` renews it. Numbers may differ in the third digit."""
-    on_page = [line.split("|")[1:-1] for line in errata.between_markers(PAGE).splitlines()]
+    """`python research/errata.py --write docs/errata.md` renews it. Numbers may differ in the third digit."""
+    on_page = [line.split("|")[1:-1] for line in between(PAGE, "research/errata.py").splitlines()]
     printed = [line.split("|")[1:-1] for line in errata.table(findings).splitlines()]
     assert [row[:2] for row in on_page] == [row[:2] for row in printed]
     for was, now in zip(on_page[2:], printed[2:], strict=True):

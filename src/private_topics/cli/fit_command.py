@@ -46,10 +46,11 @@ def fit(
     counts = holds_counts(source, reading.format)
     tokeniser = tokeniser_of(reading, vocabulary)
     words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser)
-    settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed}
+    started = run.started(engine, master)
+    settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
-        settings |= {"sampler": sampler, "ledger": ledger, "engine": run.started(engine, master)}
+        settings |= {"sampler": sampler, "ledger": ledger}
         settings |= run.privacy_settings(epsilon, delta, words, refine_steps)
     model = run.new_model(topics, private=not no_privacy, **settings)
     with run.shown(screen, model, show_documents=reading.unit is None) as progress:
@@ -65,8 +66,8 @@ def fit(
 def _refuse_engine_options(engine: str, master: str | None, no_privacy: bool) -> None:
     if engine not in ("local", "spark", "gpu"):
         raise typer.BadParameter("one of local, spark, gpu", param_hint="--engine")
-    if no_privacy and engine != "local":
-        raise typer.BadParameter("a fit without privacy runs on this machine", param_hint="--engine")
+    if no_privacy and engine == "spark":
+        raise typer.BadParameter("a fit without privacy runs on this machine, or its GPU", param_hint="--engine")
     if master is not None and engine != "spark":
         raise typer.BadParameter("needs --engine spark", param_hint="--master")
 

@@ -17,8 +17,8 @@ SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
 LEAST_COVERED = 0.4  # of the text: topics that are refined on less of it predict worse
 WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
 TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
-CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
-FEWEST_CARRIED = 3  # fewer predict worse than the unigram: benchmarks/choices.py
+CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: research/choices.py
+FEWEST_CARRIED = 3  # fewer predict worse than the unigram: research/choices.py
 SMALLEST_NOISE = 1e-12
 
 

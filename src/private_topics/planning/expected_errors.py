@@ -3,7 +3,7 @@
 The corpus: LDA with equal topics of about `WORDS_PER_TOPIC` equally likely words, all documents of the same length;
 the share of the text that the frequent words of a vocabulary make up follows Zipf's law. An error is `||estimate -
 topic|| / ||topic||`, averaged over topics, so that an estimate of zero has error one. Each function carries the noise
-of one release through the linear algebra to first order. How accurate this is: benchmarks/results/forecast.md.
+of one release through the linear algebra to first order. How accurate this is: research/results/forecast.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORDS_PER_TOPIC = 60.0
 SPIKE = 0.5  # a direction shows where its eigenvalue exceeds half the noise edge (spiked random matrices)
 WEAKEST = 1.0 / 6.0  # smallest singular value over the mean one: as on Wikipedia with 25 topics
 START_KEPT, OUTSIDE_KEPT = 0.5, 0.1  # what refinement keeps of the noise of the start and of the words left out
-CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # the error from clipping at any epsilon: benchmarks/results/forecast.md
+CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # the error from clipping at any epsilon: research/results/forecast.md
 LARGEST_ERROR = 0.5  # a topic with a larger error counts as not found
 FEWEST_DOCUMENTS = 3
 

@@ -125,7 +125,7 @@ def best(found: tuple[Outcome, ...]) -> Outcome | None:
     """The proved configuration expected to win; None where none tells topics apart.
 
     The one with the smallest error over the topics asked for, or the sequential release where the forecast cannot
-    tell the two apart: there it won more often than not (benchmarks/results/forecast.md).
+    tell the two apart: there it won more often than not (research/results/forecast.md).
     """
     able = {outcome: outcome.overall_error or 0.0 for outcome in found if outcome.proved and outcome.carries}
     if not able:
