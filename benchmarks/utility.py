@@ -24,11 +24,13 @@ from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
-from private_topics.fits.sequential import Sequential
+from private_topics.fits.sequential import SEQUENTIAL, refined_topics
 from private_topics.inference.carried import averaged_noise
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.releases.context import FitContext
+from private_topics.releases.unigram import release_unigram
 from stored import about, options_of, read_csv, store_csv
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
@@ -87,13 +89,13 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
     split = BudgetSplit(unigram=0.04, histograms=0.0, second=0.0, frame=0.0, tensor=0.0, refine=0.96)
     corpus = LocalCorpus.of(MatrixBlocks(train))
     state = np.random.RandomState(0)
-    fit = Sequential(run, split, corpus, topics, 1.0, steps, state, lambda stage: None)
-    released = fit.release_unigram(split.unigram)
+    context = FitContext(run, corpus, SEQUENTIAL.releases, split, topics, refine_steps=steps)
+    released = release_unigram(context)
     unigram = unigram_posterior(released.value, released.sigma)
     start = unigram * state.gamma(1.0, size=(topics, corpus.n_words))
     start /= start.sum(axis=1, keepdims=True)
     noise = averaged_noise(run.mu_total, split.refine, steps) * corpus.n_words / float(released.value.sum())
-    return fit.refined(None, start, unigram, noise, split.refine)[0]
+    return refined_topics(context, None, start, unigram, noise, split.refine)[0]
 
 
 def curve(draws: int, out: Path) -> None:
@@ -161,8 +163,8 @@ def smallest_budget(draws: int, epsilon: float = 0.1) -> None:
         for _ in range(draws):
             run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
             units = LocalCorpus.of(MatrixBlocks(train))
-            fit = Sequential(run, BudgetSplit(), units, 1, 1.0, 0, np.random.RandomState(0), lambda stage: None)
-            released = fit.release_unigram(1.0)
+            context = FitContext(run, units, SEQUENTIAL.releases, BudgetSplit(), 1)
+            released = release_unigram(context, share=1.0)
             topic = unigram_posterior(released.value, released.sigma)
             whole.append(document_completion_perplexity(topic[None], test) / exact - 1.0)
             model = PrivateSpectralLDA(topics, epsilon=epsilon).fit(train)

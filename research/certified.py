@@ -23,14 +23,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from private_topics.fits.certified import CENTRE_SHARE, inverted, tensor_noise, topics_of
 from scipy.stats import norm
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.fits import certified
-from private_topics.fits import proved as paper_proved
+from private_topics.fits import proved
+from private_topics.fits.proved import PROVED, topics_of
 from private_topics.paper.experiments.synthetic_error import SETTINGS, WORDS, paper_error
 from private_topics.privacy.curves import mu_of_budget
+from private_topics.releases.eigenpairs import Whitened, inverted, tensor_noise
 from private_topics.spectral.certificate import Centre, centre_of, certify
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -41,6 +41,7 @@ from stored import options_of, store_between, tell
 EPSILONS = (1.0, 3.0)
 SEEDS = range(3)
 FALSE_REFUSALS = 0.01
+CENTRE_SHARE = 0.5  # of the tensor's budget
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,13 @@ def fit(problem: Problem, configuration: int, epsilon: float, seed: int = 0) -> 
 def watched() -> Iterator[Seen]:
     """Look at what a fit certifies, and at the noise of its last release."""
     seen = Seen()
-    kind = certified.ThirdConfiguration
-    certificate, release = kind.certificate, kind.release_certified
+    certificate, release = proved.certificate_of, Whitened.released
 
-    def watched_certificate(self: Any, whitened: Any, first: np.ndarray, frame: Any) -> Any:
-        tensor = paper_proved.whitened_tensor(frame, whitened.centre.value / whitened.scale, first, self.alpha0)
+    def watched_certificate(context: Any, whitened: Any, first: np.ndarray, frame: Any) -> Any:
+        tensor = proved.whitened_tensor(frame, whitened.centre.value / whitened.scale, first, context.alpha0)
         seen.whitened, seen.centre = whitened, centre_of(tensor, np.random.RandomState(0))
         seen.back = frame.whitening.basis * np.sqrt(frame.whitening.values)
-        seen.certificate = certificate(self, whitened, first, frame)
+        seen.certificate = certificate(context, whitened, first, frame)
         return seen.certificate
 
     def watched_release(self: Any, *arguments: Any) -> Any:
@@ -112,8 +112,8 @@ def watched() -> Iterator[Seen]:
         return released
 
     with (
-        mock.patch.object(kind, "certificate", watched_certificate),
-        mock.patch.object(kind, "release_certified", watched_release),
+        mock.patch.object(proved, "certificate_of", watched_certificate),
+        mock.patch.object(Whitened, "released", watched_release),
     ):
         yield seen
 
@@ -121,15 +121,15 @@ def watched() -> Iterator[Seen]:
 @contextmanager
 def polished() -> Iterator[None]:
     """Configuration 2 with the eigenpairs of its noisy tensor polished as those of 3 and 4 are."""
-    usual = paper_proved.whitened_topics
+    usual = proved.whitened_topics
 
     def topics(frame: Any, third: np.ndarray, first: np.ndarray, alpha0: float, random_state: Any) -> Any:
-        centre = centre_of(paper_proved.whitened_tensor(frame, third, first, alpha0), random_state)
+        centre = centre_of(proved.whitened_tensor(frame, third, first, alpha0), random_state)
         return usual(frame, third, first, alpha0, random_state) if centre is None else topics_of(
             centre.solutions, frame, alpha0
         )  # fmt: skip
 
-    with mock.patch.object(paper_proved, "whitened_topics", topics):
+    with mock.patch.object(proved, "whitened_topics", topics):
         yield
 
 
@@ -147,7 +147,7 @@ def distance_to_pass(problem: Problem, epsilon: float) -> float:
 
     The test lets a corpus that fails pass with probability delta/2, and refuses this one with `FALSE_REFUSALS`.
     """
-    mu = mu_of_budget(epsilon, problem.delta / 2) * np.sqrt(CENTRE_SHARE * paper_proved.SPLITS[2].tensor)
+    mu = mu_of_budget(epsilon, problem.delta / 2) * np.sqrt(CENTRE_SHARE * PROVED[2].fractions["tensor"])
     return float((norm.isf(problem.delta / 2) + norm.isf(FALSE_REFUSALS)) / mu)
 
 

@@ -16,6 +16,7 @@ import statistics
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,16 +26,14 @@ from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits.sequential import Sequential
+from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL
 from private_topics.planning.plan import plan
 from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon
 from private_topics.privacy.mechanisms import PrivateRun
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "research"))
-
-from selection import Repetitions, affordable_mu, price
+from private_topics.releases.context import FitContext
+from private_topics.releases.statistic import release_statistic
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -115,8 +114,8 @@ def private_score(case: Case, topics: np.ndarray, epsilon: float) -> float:
     """Mean log-likelihood from released sufficient statistics (the paper's appendix K)."""
     run = PrivateRun(PrivacyBudget(epsilon, DELTA))
     corpus = LocalCorpus.of(MatrixBlocks(case.counts))
-    fit = Sequential(run, USUAL, corpus, len(topics), 1.0, 0, np.random.RandomState(0), lambda stage: None)
-    statistic = fit.release_statistic(topics, "score", 1.0).value
+    context = FitContext(run, corpus, SEQUENTIAL.releases, USUAL, len(topics))
+    statistic = release_statistic(context, topics, replace(REFINEMENT, name="score"), 1.0).value
     return float((statistic * np.log(np.maximum(topics.T, SMALLEST_PROBABILITY))).sum() / statistic.sum())
 
 

@@ -27,7 +27,6 @@ from private_topics.fits.split import BudgetSplit
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
-from private_topics.progress import SILENT
 from private_topics.releases.context import FitContext
 from private_topics.releases.inside_frame import release_inside_frame
 from private_topics.releases.statistic import release_statistic
@@ -129,8 +128,7 @@ def context_of(
 ) -> FitContext:  # fmt: skip
     """What the functions of a fit are given."""
     split = split or (fit.fractions if fit.adds_up else fit.split(refine_steps))
-    shared = n_topics, alpha0, refine_steps, np.random.RandomState(0), SILENT
-    return FitContext(run, corpus, fit.releases, split, *shared)
+    return FitContext(run, corpus, fit.releases, split, n_topics, alpha0, refine_steps)
 
 
 def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, Entering]:

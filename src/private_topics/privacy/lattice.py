@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from private_topics.errors import InputError
 
 # Aggregates stay below this many steps, so that int64 holds the aggregate plus the noise with room to spare.
@@ -44,21 +41,6 @@ def step_for(sigma: float, n_units: int, largest_sum: float) -> float:
             "the bound 'largest_sum' is more than 2**60 times 'sigma'. Clip the contributions more tightly."
         )
     return math.ldexp(1.0, exponent)
-
-
-def quantise_nearest(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
-    """The values in whole steps, rounded half up. For an aggregate; the sensitivity grows by `widened`.
-
-    floor(x + 1/2) commutes with integer shifts (rounding half to even does not). It is computed without rounding
-    x + 1/2, which would send the float just below 1/2 to 1.
-    """
-    if not step > 0 or not math.isfinite(step) or math.frexp(step)[0] != 0.5:
-        raise InputError(f"The 'step' of a lattice must be a power of two. Got {step!r} instead.")
-    in_steps = np.asarray(values, dtype=np.float64) / step  # exact, but for overflow and the smallest floats
-    if not np.all(np.abs(in_steps) <= LARGEST_INTEGER):  # also False for NaN
-        raise InputError("A value is not finite or does not fit the lattice. Check the public bounds.")
-    below = np.floor(in_steps)
-    return (below + (in_steps - below >= 0.5)).astype(np.int64)
 
 
 def widened(sensitivity: float, *, float_error: float = 0.0, step: float = 0.0, entries: int = 0) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from private_topics.engines.protocol import Corpus
 from private_topics.privacy.lattice import step_for, widened
 from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
 from private_topics.privacy.queries import Query
-from private_topics.progress import Progress
+from private_topics.progress import SILENT, Progress
 from private_topics.releases.release import Release
 from private_topics.sums.unit_sums import Totals, UnitSum
 
@@ -27,10 +27,10 @@ class FitContext:
     releases: tuple[Release, ...]
     split: Mapping[str, float]
     n_topics: int
-    alpha0: float
-    refine_steps: int
-    random_state: np.random.RandomState
-    progress: Progress
+    alpha0: float = 1.0
+    refine_steps: int = 0
+    random_state: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
+    progress: Progress = SILENT
 
     @property
     def n_units(self) -> int:

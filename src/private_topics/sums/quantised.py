@@ -38,18 +38,18 @@ def truncated(values: np.ndarray, step: float) -> np.ndarray:
 
 
 def rounded(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
-    """Whole steps, half up. For an aggregate, whose sensitivity `lattice.widened` widens by the rounding.
+    """Whole steps, rounded half up. For an aggregate, whose sensitivity grows by `privacy.lattice.widened`.
 
-    floor(x + 1/2) is computed without rounding x + 1/2, which would send the float just below 1/2 to 1.
+    floor(x + 1/2) commutes with integer shifts (rounding half to even does not). It is computed without rounding
+    x + 1/2, which would send the float just below 1/2 to 1.
     """
     if not step > 0 or not math.isfinite(step) or math.frexp(step)[0] != 0.5:
         raise InputError(f"The 'step' of a lattice must be a power of two. Got {step!r} instead.")
     in_steps = np.asarray(values, dtype=np.float64) / step  # exact, but for overflow and the smallest floats
-    below = np.floor(in_steps)
-    whole = below + (in_steps - below >= 0.5)
-    if not np.all(np.abs(whole) <= LARGEST_ROUNDED):  # also False for NaN
+    if not np.all(np.abs(in_steps) <= LARGEST_ROUNDED):  # also False for NaN
         raise InputError("A value is not finite or does not fit the lattice. Check the public bounds.")
-    return whole.astype(np.int64, order="C")
+    below = np.floor(in_steps)
+    return (below + (in_steps - below >= 0.5)).astype(np.int64, order="C")
 
 
 def finest_step(largest_sum: float) -> float:

@@ -21,7 +21,6 @@ from private_topics.fits.published import Published
 from private_topics.paper.bounds import MomentWeights
 from private_topics.paper.experiments.rows import MEASURED, REFUSED
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.progress import SILENT
 from private_topics.releases.context import FitContext
 
 PUBLISHED = tuple(f"config {number} published" for number in (1, 2, 3, 4))
@@ -106,7 +105,7 @@ def published_fit(
     fit = PUBLISHED_FITS[configuration, "published"]
     run = fit.run(PrivacyBudget(epsilon, task.delta), noise_seed=seed)
     corpus, state = LocalCorpus.of(MatrixBlocks(task.counts)), np.random.RandomState(seed)
-    return kind(FitContext(run, corpus, fit.releases, fit.fractions, task.n_topics, task.alpha0, 0, state, SILENT))
+    return kind(FitContext(run, corpus, fit.releases, fit.fractions, task.n_topics, task.alpha0, 0, state))
 
 
 def scaled_topics(task: Task, configuration: int, epsilon: float, seed: int) -> np.ndarray:
