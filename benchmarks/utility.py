@@ -25,9 +25,10 @@ from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
 from private_topics.fits.sequential import SEQUENTIAL, refined_topics
+from private_topics.fits.split import BudgetSplit
 from private_topics.inference.carried import averaged_noise
 from private_topics.inference.denoising import unigram_posterior
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.releases.context import FitContext
 from private_topics.releases.unigram import release_unigram

@@ -38,6 +38,7 @@ from private_topics.releases.statistic import release_statistic
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from corpora import real_counts
+from selection import Repetitions, affordable_mu, price
 from stored import about, options_of
 
 DELTA = 1e-6

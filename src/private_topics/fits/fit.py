@@ -40,7 +40,7 @@ class PrivateModel:
     spectrum: Spectrum | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """What a private fit releases, in order, and how topics come out of it.
 

@@ -152,8 +152,7 @@ def refined_topics(
 
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:
     """No topics to tell apart: one topic, the unigram, sharpened with what the later releases leave."""
-    unspent = context.unspent(UNIGRAM, SECOND_NORMS, SECOND_MOMENT, SECOND_FACTORS)
-    value, sigma = sharpened_unigram(context, first, unspent)
+    value, sigma = sharpened_unigram(context, first, context.unspent())
     topics = unigram_posterior(value, sigma)[None, :]
     return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
 

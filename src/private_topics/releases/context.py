@@ -54,9 +54,10 @@ class FitContext:
         assert release.share is not None
         return self.split[release.share] / self._sharing(release.share, self.releases)
 
-    def unspent(self, *made: Release) -> float:
-        """What is left of the budget by the releases of the list that were not made."""
-        left = [release for release in self.releases if release not in made]
+    def unspent(self) -> float:
+        """What the releases of the list that were not made yet leave of the budget."""
+        made = [event.name for event in self.run.released_events]
+        left = [release for release in self.releases if not any(map(release.made, made))]
         parts = [self._sharing(name, left) * (self.split[name] / count) for name, count in self._shared()]
         return float(sum(parts))
 
