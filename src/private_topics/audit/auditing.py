@@ -38,7 +38,7 @@ WHOLE_TESTS = 3
 FEWEST_TOGETHER = 3
 
 
-def audit(
+def audit_privacy(
     model: PrivateSpectralLDA,
     X: Any,
     *,

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from private_topics.audit.result import AuditResult
+from private_topics.releases.unigram import UNIGRAM
 
-OVER_ALL_WORDS = "unigram"
-"""The release whose numbers are the words."""
 SAME_SETTINGS = ("epsilon", "delta", "configuration", "sampler")
 SAME_NOISE = 1e-6
 
@@ -51,7 +50,7 @@ def _complete(found: Mapping[str, Any]) -> bool:
 
 def _words(statement: Mapping[str, Any]) -> int | None:
     numbers = {release["name"]: int(release["coordinates"]) for release in statement.get("releases", ())}
-    return numbers.get(OVER_ALL_WORDS)
+    return numbers.get(UNIGRAM.name)
 
 
 def _among(names: list[str], others: list[str]) -> list[str]:

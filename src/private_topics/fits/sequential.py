@@ -61,6 +61,8 @@ FRACTIONS = {
     "tensor": 0.06,
     "refine": 0.655,
 }
+STAGES = ("unigram", "second moment", "moments inside the frame")
+"""What a fit reports before the refinement, of which it reports every step."""
 OVERSAMPLE = 10
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 
@@ -68,11 +70,11 @@ LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 def model(context: FitContext) -> PrivateModel:
     """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
-    context.progress.stage("unigram")
+    context.progress.stage(STAGES[0])
     noisy_unigram = release_unigram(context)
     unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
     words = most_frequent(unigram, spectral_words(context.run.mu_total, context.n_units))
-    context.progress.stage("second moment")
+    context.progress.stage(STAGES[1])
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
     carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
     frame = released_frame(context, words, unigram, carried)
@@ -80,7 +82,7 @@ def model(context: FitContext) -> PrivateModel:
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return unigram_model(context, noisy_unigram, frame)
-    context.progress.stage("moments inside the frame")
+    context.progress.stage(STAGES[2])
     topics, alpha = spectral_topics(context, words, unigram, frame, k)
     if context.refine_steps:
         if refined.words is None:
