@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import float_attack as attack
 
+pytestmark = pytest.mark.statistical
+
 TRIALS, FALSE_ALARM, SEED = 200, 1e-4, 11
 
 

@@ -26,7 +26,11 @@ from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.durable import DurableLedger
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.fault,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
 
 PLACES = {"one": 1, "three": 3, "twelve": 12}
 """Corpora, and how many more fits each can pay for when the race begins."""
