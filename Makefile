@@ -67,4 +67,4 @@ docs: $(VENV)/.installed-docs
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks attacks research -name __pycache__ -type d -prune -exec rm -rf {} +

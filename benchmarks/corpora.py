@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+from private_topics import make_lda_corpus
+from private_topics.corpus.texts.readers import open_texts
 
 CORPORA = {"arxiv": "arxiv_abstracts", "wikipedia": "wikipedia_en", "synthetic": None}
 VECTORIZER = {"max_features": 3000, "stop_words": "english", "token_pattern": "[a-z]{3,}", "min_df": 5}
@@ -60,24 +62,22 @@ def _vectorised(stem: str, train: int | None, test: int | None, n_words: int = 3
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(**VECTORIZER | {"max_features": n_words})
-    X_train = vectorizer.fit_transform(_texts(stem, "train", train))
-    return X_train, vectorizer.transform(_texts(stem, "test", test))
+    X_train = vectorizer.fit_transform(texts(stem, "train", train))
+    return X_train, vectorizer.transform(texts(stem, "test", test))
 
 
-def _texts(stem: str, part: str, limit: int | None) -> list[str]:
+def texts(stem: str, part: str, limit: int | None = None) -> list[str]:
+    """The texts of one file of the data folder."""
     path = data_folder() / f"{stem}.{part}.jsonl.gz"
     if not path.exists():
         raise MissingDataError(
             f"{path} is not there. Put the corpora into {data_folder()}, or name their folder in "
-            "$PRIVATE_TOPICS_DATA; `--corpus synthetic` needs no files."
+            "$PRIVATE_TOPICS_DATA."
         )
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line)["text"] for line, _ in zip(lines, range(limit or 10**12), strict=False)]
+    return [text for text, _ in islice(open_texts(path), limit)]
 
 
 def _synthetic(n_topics: int, train: int | None, test: int | None) -> tuple[Any, Any, np.ndarray]:
-    from private_topics import make_lda_corpus
-
     n_test = test or SYNTHETIC_TEST
     n_train = train or SYNTHETIC["n_documents"] - SYNTHETIC_TEST
     settings = SYNTHETIC | {"n_documents": n_train + n_test}

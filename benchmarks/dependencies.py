@@ -8,7 +8,6 @@ constraints.txt, is installed in another version than the pinned one, or states 
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tomllib
@@ -19,6 +18,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from stored import options_of
 
 ROOT = "private-topics"
 FOLDER = Path(__file__).resolve().parents[1]
@@ -112,7 +113,7 @@ def table(packages: list[Package]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(__doc__)
     parser.add_argument("--extra", action="append", default=[], help="with this extra of the library; repeatable")
     packages = closure(frozenset(parser.parse_args().extra))
     print(table(packages))

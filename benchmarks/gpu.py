@@ -10,10 +10,6 @@ wrote (8.2 million documents over 141,043 words, 20 topics) with counts resident
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -27,16 +23,11 @@ from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.gpu.corpus import GpuCorpus, GpuCounts
 from private_topics.engines.gpu.device import cupy
-from private_topics.engines.local import PrivateCorpus
-from private_topics.sums.unit_sums import (
-    ClippedFrameMoments,
-    ClippedPairs,
-    FrameNormHistograms,
-    NormedCounts,
-    PairNormHistogram,
-    TopicStatistic,
-    UnitSum,
-)
+from private_topics.engines.local import LocalCorpus
+from private_topics.sums import unit_sums
+from private_topics.sums.unit_sums import UnitSum
+from pubmed_size import scores
+from stored import about, options_of, tell
 
 TOPICS, EPSILON, DELTA = 20, 1.0, 1e-8
 REPEATS = 3
@@ -50,25 +41,26 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
     word_topics = np.ascontiguousarray(generator.dirichlet(np.full(n_words, 0.05), n_topics).T + 1e-12)
     step, clip = 2.0**-22, 0.02
     return {
-        "unigram": NormedCounts(n_words, step),
-        "second norms": PairNormHistogram(words, step),
-        "second moment": ClippedPairs(words, clip, 2.0**-40, step),
-        "frame norms": FrameNormHistograms(words, frame, step),
-        "frame moments": ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step),
-        "refinement": TopicStatistic(None, word_topics, np.full(n_topics, 1.0 / n_topics), 2.0**-34),
-        "refinement, some words": TopicStatistic(
+        "unigram": unit_sums.NormedCounts(n_words, step),
+        "second norms": unit_sums.PairNormHistogram(words, step),
+        "second moment": unit_sums.ClippedPairs(words, clip, 2.0**-40, step),
+        "frame norms": unit_sums.FrameNormHistograms(words, frame, step),
+        "frame moments": unit_sums.ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step),
+        "refinement": unit_sums.TopicStatistic(None, word_topics, np.full(n_topics, 1.0 / n_topics), 2.0**-34),
+        "refinement, some words": unit_sums.TopicStatistic(
             words, np.ascontiguousarray(word_topics[words]), np.full(n_topics, 1.0 / n_topics), 2.0**-34
         ),
     }
 
 
 def check() -> None:
+    print(f"{about()}\n")
     print("| corpus | sum | entries | largest | equal |\n|---|---|---:|---:|---|")
     wrong = 0
     for n_documents, n_words, n_topics, grouped in ((30_000, 5_000, 20, False), (20_000, 900, 7, True)):
         X, _, _ = make_lda_corpus(n_documents, n_words, n_topics, random_state=n_topics)
         groups = np.random.default_rng(1).integers(n_documents // 3, size=n_documents) if grouped else None
-        local = PrivateCorpus.of(MatrixBlocks(X, 4_096), groups)
+        local = LocalCorpus.of(MatrixBlocks(X, 4_096), groups)
         resident = GpuCorpus.of(MatrixBlocks(X), groups)
         assert resident.kept is not None
         streamed = GpuCorpus(local, None)
@@ -151,10 +143,7 @@ def pubmed(folder: Path, out: Path | None, stages: bool) -> None:
         with timed(one, name):
             make()
         rows.append((name, [one[name]]))
-    text = markdown(folder, rows, seconds, plain, model)
-    print(text)
-    if out is not None:
-        out.write_text(text + "\n", encoding="utf-8")
+    tell(markdown(folder, rows, seconds, plain, model), out)
     if stages:
         print(profile(folder, private))
 
@@ -170,11 +159,9 @@ def profile(folder: Path, private: dict[str, Any]) -> str:
 
 
 def markdown(folder: Path, rows: Any, seconds: dict[str, float], plain: Any, model: Any) -> str:
-    from pubmed_size import scores
-
     properties = cupy().cuda.runtime.getDeviceProperties(0)
     lines = [
-        f"# One {properties['name'].decode()}, {platform.machine()}, {datetime.date.today().isoformat()}",
+        f"# One {properties['name'].decode()}",
         "",
         f"8.2 million documents over 141,043 words, k = {TOPICS}; private: epsilon = {EPSILON:g}, delta = {DELTA:g}.",
         "",
@@ -198,7 +185,7 @@ def markdown(folder: Path, rows: Any, seconds: dict[str, float], plain: Any, mod
 
 def main() -> None:
     warnings.simplefilter("ignore", PrivacyWarning)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check")
     size = commands.add_parser("pubmed")
@@ -209,7 +196,6 @@ def main() -> None:
     if arguments.command == "check":
         check()
     else:
-        sys.path.insert(0, str(Path(__file__).parent))
         pubmed(arguments.folder, arguments.out, arguments.stages)
 
 

@@ -12,10 +12,8 @@ words.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -35,6 +33,7 @@ from private_topics.evaluation import (
     topic_error_l2,
     unigram_perplexity,
 )
+from stored import options_of, store_json, tell
 from systems import LONG, REFERENCE, SYSTEMS, proportional_mb
 
 QUICK_TRAIN, QUICK_TEST = 2_000, 300
@@ -182,7 +181,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--corpus", choices=[*CORPORA, "all"], default="all")
     parser.add_argument("--quick", action="store_true", help="few documents and iterations: does it run?")
     parser.add_argument("--long", action="store_true", help=f"also: {'; '.join(LONG)}")
@@ -209,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     names = list(CORPORA) if options.corpus == "all" else [options.corpus]
     limits = {"train": QUICK_TRAIN, "test": QUICK_TEST} if options.quick else {"train": None, "test": None}
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f} at the start"
+    load = f"load {os.getloadavg()[0]:.2f} at the start"
     results, missing = [], []
     with tempfile.TemporaryDirectory(prefix="private-topics-bench-") as temporary:
         for name in names:
@@ -217,20 +216,17 @@ def main(arguments: list[str] | None = None) -> int:
                 corpus = prepare(name, Path(temporary), n_topics=options.n_topics, **limits)
             except MissingDataError as error:
                 missing.append(name)
-                print(f"[{name}] left out: {error}", file=sys.stderr)
+                print(f"[{name}] left out: {error} `--corpus synthetic` needs no files.", file=sys.stderr)
                 continue
             results.append(compare(corpus, options.systems, options, Path(temporary)))
     settings = f"k = {options.n_topics}, {options.threads} threads or workers, rounds: {options.rounds}" + (
         ", QUICK: one pass and a tenth of the iterations, a smoke test and not a measurement" if options.quick else ""
     )
-    report = "\n".join([f"{settings}; {machine}", "", *map(markdown, results), NOTES])
-    print(report)
+    report = "\n".join([f"{settings}; {load}", "", *map(markdown, results), NOTES])
+    tell(report, options.out and options.out / "peers.md")
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "peers.md").write_text(report + "\n", encoding="utf-8")
-        about = {"date": datetime.date.today().isoformat(), "machine": machine, "settings": settings}
-        about |= {"python": platform.python_version(), "vectorizer": VECTORIZER, "corpora": results}
-        (options.out / "peers.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        record = {"load": load, "settings": settings, "vectorizer": VECTORIZER, "corpora": results}
+        store_json(options.out / "peers.json", record)
     failed = any("failed" in row for result in results for row in result["rows"])
     return 1 if failed or missing else 0
 

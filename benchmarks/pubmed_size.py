@@ -16,10 +16,8 @@ of time in documents, and how near the topics are to the true ones.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -34,6 +32,7 @@ from numba import njit, prange
 
 from private_topics.corpus.counts.blocks import write_npz_block
 from private_topics.corpus.made_up.synthetic import _alias_tables
+from stored import options_of, store_json, tell
 
 DOCUMENTS, WORDS, TOPICS = 8_200_000, 141_043, 20
 BLOCK_DOCUMENTS = 65_536
@@ -44,7 +43,7 @@ ZIPF_EXPONENT = 1.1  # with these lengths it gives PubMed's 58 or 59 distinct wo
 TILT = 1.5  # standard deviation of the logarithm of a word's factor in a topic
 SEED = 20
 DELTA = 1e-8
-ABOUT, TRUTH, TEST = "_corpus.json", "_topics.npy", "_test.npz"  # the underscore hides them from the fit
+CORPUS, TRUTH, TEST = "_corpus.json", "_topics.npy", "_test.npz"  # the underscore hides them from the fit
 TOP = 10
 
 
@@ -148,10 +147,10 @@ def generate(folder: Path, n_documents: int, n_words: int, seed: int) -> dict[st
         if block % 20 == 0:
             print(f"block {block + 1} of {len(heights)}, {time.perf_counter() - started:.0f} s", file=sys.stderr)
     write_npz_block(folder / TEST, draw_block(TEST_DOCUMENTS, threshold, alias, seed, len(heights)))
-    about = {"documents": n_documents, "words": n_words, "topics": TOPICS, "nonzeros": nonzeros, "tokens": tokens}
-    about |= {"heights": heights, "seed": seed, "seconds": round(time.perf_counter() - started, 1)}
-    (folder / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
-    return about
+    corpus = {"documents": n_documents, "words": n_words, "topics": TOPICS, "nonzeros": nonzeros, "tokens": tokens}
+    corpus |= {"heights": heights, "seed": seed, "seconds": round(time.perf_counter() - started, 1)}
+    (folder / CORPUS).write_text(json.dumps(corpus) + "\n", encoding="utf-8")
+    return corpus
 
 
 def fit_here(folder: Path, output: Path, threads: int, refine_steps: int, epsilon: float) -> dict[str, Any]:
@@ -253,7 +252,7 @@ def line_fit(documents: list[int], seconds: list[float]) -> dict[str, float]:
     return {"slope": float(slope), "intercept": float(intercept), "r2": float(explained), "exponent": float(exponent)}
 
 
-def markdown(about: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str, dict[str, float]]) -> str:
+def markdown(corpus: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str, dict[str, float]]) -> str:
     names = list(runs[-1]["stages"])
     head = ["documents", "non-zeros", "fit s", *(f"{name} s" for name in names), "CPU s", "peak GB"]
     head += ["error L2", "error L1", f"top {TOP} shared", "perplexity", "load"]
@@ -268,10 +267,10 @@ def markdown(about: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str
         for run in runs
     ]  # fmt: skip
     lines = [
-        f"# {about['model']} at the size of UCI PubMed: {about['documents']:,} documents, {about['words']:,} words, "
-        f"{about['nonzeros']:,} non-zeros, {about['tokens']:,} tokens, k = {TOPICS}",
+        f"# {corpus['model']} at the size of UCI PubMed: {corpus['documents']:,} documents, "
+        f"{corpus['words']:,} words, {corpus['nonzeros']:,} non-zeros, {corpus['tokens']:,} tokens, k = {TOPICS}",
         "",
-        about["machine"],
+        corpus["settings"],
         "",
         "| " + " | ".join(head) + " |",
         "|" + "---:|" * len(head),
@@ -281,7 +280,7 @@ def markdown(about: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str
         f"{runs[-1]['mean_topic_perplexity']:.1f} (document completion, {TEST_DOCUMENTS:,} unseen documents).",
         "Time: the whole fit call with its reading of the blocks, in a fresh process after a small fit that loads "
         "the compiled kernels. Load: the machine's one-minute average before and after; an idle machine ends near "
-        f"{about['threads']}.",
+        f"{corpus['threads']}.",
     ]
     for name, line in fitted.items():
         lines += [
@@ -293,14 +292,11 @@ def markdown(about: dict[str, Any], runs: list[dict[str, Any]], fitted: dict[str
 
 
 def fit(options: argparse.Namespace) -> None:
-    about = json.loads((options.folder / ABOUT).read_text(encoding="utf-8"))
-    files, heights = sorted(options.folder.glob("block-*.npz")), about.pop("heights")
-    about["threads"] = options.threads
-    about["model"] = "PrivateSpectralLDA" if options.epsilon else "SpectralLDA"
-    about["machine"] = (
-        f"{datetime.date.today().isoformat()}, {platform.machine()}, {os.cpu_count()} cores, "
-        f"{options.threads} threads, {how(options)}, Python {platform.python_version()}"
-    )
+    corpus = json.loads((options.folder / CORPUS).read_text(encoding="utf-8"))
+    files, heights = sorted(options.folder.glob("block-*.npz")), corpus.pop("heights")
+    corpus["threads"] = options.threads
+    corpus["model"] = "PrivateSpectralLDA" if options.epsilon else "SpectralLDA"
+    corpus["settings"] = f"{options.threads} threads, {how(options)}"
     runs = []
     for part in options.parts:
         n_files = max(1, round(len(files) / part))
@@ -317,14 +313,10 @@ def fit(options: argparse.Namespace) -> None:
     fitted = {}
     if len(set(documents)) > 1:
         fitted = {name: line_fit(documents, [run[name] for run in runs]) for name in ("seconds", "cpu_seconds")}
-    report = markdown(about, runs, fitted)
-    print(report)
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        name = "pubmed_size_private" if options.epsilon else "pubmed_size"
-        (options.out / f"{name}.md").write_text(report + "\n", encoding="utf-8")
-        result = about | {"runs": runs, "line_fit": fitted}
-        (options.out / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    out = options.out and options.out / ("pubmed_size_private.md" if options.epsilon else "pubmed_size.md")
+    tell(markdown(corpus, runs, fitted), out)
+    if out:
+        store_json(out.with_suffix(".json"), corpus | {"runs": runs, "line_fit": fitted})
 
 
 def how(options: argparse.Namespace) -> str:
@@ -341,7 +333,7 @@ def _nonzeros(file: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("generate", help="write the corpus")
     one.add_argument("folder", type=Path)
@@ -361,8 +353,8 @@ def main(arguments: list[str] | None = None) -> None:
         three.add_argument(name, type=kind)
     options = parser.parse_args(arguments)
     if options.command == "generate":
-        about = generate(options.folder, options.documents, options.words, options.seed)
-        print(json.dumps({name: value for name, value in about.items() if name != "heights"}))
+        corpus = generate(options.folder, options.documents, options.words, options.seed)
+        print(json.dumps({name: value for name, value in corpus.items() if name != "heights"}))
     elif options.command == "fit":
         fit(options)
     else:

@@ -10,10 +10,7 @@ over the last two.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import os
-import platform
 import sys
 import time
 from pathlib import Path
@@ -22,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from private_topics import SpectralLDA, make_lda_corpus
+from stored import options_of, store_json, tell
 
 BASE = {"N": 20_000, "d": 4_000, "k": 20}
 SIZES = {"N": (10_000, 20_000, 40_000, 80_000), "d": (1_000, 4_000, 16_000, 64_000), "k": (5, 10, 20, 40, 80)}
@@ -80,7 +78,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the documents: does it run?")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
@@ -90,22 +88,13 @@ def main(arguments: list[str] | None = None) -> None:
     base = BASE | {"N": BASE["N"] // shrink}
     sizes = SIZES | {"N": tuple(size // shrink for size in SIZES["N"])}
     settings = f"mean length 100, {options.threads} threads, fastest of {options.rounds}"
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f} at the start"
+    load = f"load {os.getloadavg()[0]:.2f} at the start"
     point({"N": 1_000, "d": 2_000, "k": 3}, 1, options.threads)  # numba compiles
     results = [sweep(axis, sizes[axis], base, options) for axis in NAMES]
-    about = f"{settings}; {machine}, {os.getloadavg()[0]:.2f} at the end"
-    report = "\n".join([about, "", *map(markdown, results)])
-    print(report)
+    settings += f"; {load}, {os.getloadavg()[0]:.2f} at the end"
+    tell("\n".join([settings, "", *map(markdown, results)]), options.out and options.out / "scaling.md")
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "scaling.md").write_text(report, encoding="utf-8")
-        record = {
-            "date": datetime.date.today().isoformat(),
-            "about": about,
-            "quick": options.quick,
-            "sweeps": results,
-        }
-        (options.out / "scaling.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        store_json(options.out / "scaling.json", {"settings": settings, "quick": options.quick, "sweeps": results})
 
 
 if __name__ == "__main__":

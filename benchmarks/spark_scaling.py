@@ -34,6 +34,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from stored import options_of, tell
+
 MEMORY = {1: 2048, 2: 2048, 4: 1536}
 REFINE_STEPS = 2
 BLOCKS = 16
@@ -238,7 +240,7 @@ def markdown(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--documents", type=int, default=640_000)
     parser.add_argument("--words", type=int, default=4_000)
     parser.add_argument("--topics", type=int, default=20)
@@ -261,11 +263,7 @@ def main() -> None:
         runs = {
             (e, size): run_in_process(e, corpora[size], corpora[sizes[0]], options) for e in wanted for size in sizes
         }
-    table = markdown(runs, nonzeros, options, sizes)
-    print(table)
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "spark_scaling.md").write_text(table, encoding="utf-8")
+    tell(markdown(runs, nonzeros, options, sizes), options.out and options.out / "spark_scaling.md")
 
 
 if __name__ == "__main__":

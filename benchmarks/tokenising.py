@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser
+from stored import about, options_of
 
 TOKENISER = Tokeniser(min_length=3, languages=())
 PATTERN = r"[^\W\d_]{3,}"
@@ -103,7 +103,7 @@ def show_total(measured: list[tuple[int, dict[str, Timing]]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--words", type=int, default=3000)
@@ -113,8 +113,7 @@ def main() -> None:
         raise SystemExit(f"no *.train.jsonl.gz in {data_folder()}; name their folder in $PRIVATE_TOPICS_DATA")
     count_texts(["Wörter"], ["wörter"], TOKENISER)  # compile
     command = f"python benchmarks/tokenising.py --rounds {options.rounds} --words {options.words}"
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f} at the start"
-    print(f"`{command}`; {machine}")
+    print(f"{about()}\n\n`{command}`; load {os.getloadavg()[0]:.2f} at the start")
     show_total([measure(path, options) for path in paths])
     print(f"\nLoad at the end {os.getloadavg()[0]:.2f}.")
 

@@ -11,8 +11,6 @@ Every fit is the public estimator with its default settings; everything is charg
 
 from __future__ import annotations
 
-import argparse
-import csv
 import statistics
 import time
 import warnings
@@ -24,13 +22,17 @@ import numpy as np
 from corpora import real_counts
 from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
-from private_topics.fits.sequential import Sequential
+from private_topics.fits.sequential import SEQUENTIAL, refined_topics
+from private_topics.fits.split import BudgetSplit
 from private_topics.inference.carried import averaged_noise
 from private_topics.inference.denoising import unigram_posterior
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.releases.context import FitContext
+from private_topics.releases.unigram import release_unigram
+from stored import about, options_of, read_csv, store_csv
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
     (100_000, 500, 5, 0.1, 1.0, 0.015),
@@ -46,6 +48,10 @@ REAL = (  # corpus, words, topics, limit at epsilon 1, limit at epsilon 3
     ("wikipedia", 3_000, 25, 1280, 1010),
 )
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+COLUMNS = (
+    "corpus", "words", "topics", "epsilon", "private", "topics_used", "random_start_best_of_3_8_15_steps",
+    "non_private", "unigram",
+)  # fmt: skip
 
 
 def synthetic(seeds: int) -> None:
@@ -82,19 +88,18 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
     """Private EM of equal budget from random topics (unigram times gamma noise): the refinement of our own code."""
     run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
     split = BudgetSplit(unigram=0.04, histograms=0.0, second=0.0, frame=0.0, tensor=0.0, refine=0.96)
-    corpus = PrivateCorpus.of(MatrixBlocks(train))
+    corpus = LocalCorpus.of(MatrixBlocks(train))
     state = np.random.RandomState(0)
-    fit = Sequential(run, split, corpus, topics, 1.0, steps, state, lambda stage: None)
-    released = fit.release_unigram(split.unigram)
+    context = FitContext(run, corpus, SEQUENTIAL.releases, split, topics, refine_steps=steps)
+    released = release_unigram(context)
     unigram = unigram_posterior(released.value, released.sigma)
     start = unigram * state.gamma(1.0, size=(topics, corpus.n_words))
     start /= start.sum(axis=1, keepdims=True)
     noise = averaged_noise(run.mu_total, split.refine, steps) * corpus.n_words / float(released.value.sum())
-    return fit.refined(None, start, unigram, noise, split.refine)[0]
+    return refined_topics(context, None, start, unigram, noise, split.refine)[0]
 
 
 def curve(draws: int, out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     rows = []
     for corpus, words, topics, *_ in REAL:
         train, test = real_counts(corpus, words)
@@ -111,15 +116,10 @@ def curve(draws: int, out: Path) -> None:
                 )
                 for steps in (3, 8, 15)
             )
-            rows.append([corpus, words, topics, epsilon, private, used, rival, plain, unigram])
-            print(*(f"{value:.1f}" if isinstance(value, float) else value for value in rows[-1]), flush=True)
-    with (out / "curve.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        header = (
-            "corpus words topics epsilon private topics_used random_start_best_of_3_8_15_steps non_private unigram"
-        )
-        writer.writerow(header.split())
-        writer.writerows(rows)
+            found = (corpus, words, topics, epsilon, private, used, rival, plain, unigram)
+            rows.append(dict(zip(COLUMNS, found, strict=True)))
+            print(*(f"{value:.1f}" if isinstance(value, float) else value for value in found), flush=True)
+    store_csv(out / "curve.csv", rows)
     plot(out)
 
 
@@ -130,8 +130,7 @@ def plot(out: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    with (out / "curve.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(out / "curve.csv")
     figure, axes = plt.subplots(2, 2, figsize=(11, 8), constrained_layout=True)
     for axis, (corpus, words, topics, *_) in zip(axes.flat, REAL, strict=True):
         part = [row for row in rows if row["corpus"] == corpus and int(row["words"]) == words]
@@ -164,9 +163,9 @@ def smallest_budget(draws: int, epsilon: float = 0.1) -> None:
         whole, fitted, used = [], [], []
         for _ in range(draws):
             run = PrivateRun(PrivacyBudget(epsilon, 1e-6))
-            units = PrivateCorpus.of(MatrixBlocks(train))
-            fit = Sequential(run, BudgetSplit(), units, 1, 1.0, 0, np.random.RandomState(0), lambda stage: None)
-            released = fit.release_unigram(1.0)
+            units = LocalCorpus.of(MatrixBlocks(train))
+            context = FitContext(run, units, SEQUENTIAL.releases, BudgetSplit(), 1)
+            released = release_unigram(context, share=1.0)
             topic = unigram_posterior(released.value, released.sigma)
             whole.append(document_completion_perplexity(topic[None], test) / exact - 1.0)
             model = PrivateSpectralLDA(topics, epsilon=epsilon).fit(train)
@@ -197,12 +196,14 @@ def cost(rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("what", choices=("synthetic", "real", "curve", "plot", "unigram", "cost"))
     parser.add_argument("--repeats", type=int, default=None, help="seeds, draws or rounds")
     parser.add_argument("--out", type=Path, default=Path("docs/utility"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", PrivacyWarning)
+    if arguments.what != "plot":
+        print(f"{about()}\n")
     if arguments.what == "synthetic":
         synthetic(arguments.repeats or 3)
     elif arguments.what == "real":

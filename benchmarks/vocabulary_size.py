@@ -12,7 +12,6 @@ as in text (a Zipf distribution, tilted for each topic) and topics that are Diri
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import subprocess
 import sys
@@ -28,6 +27,7 @@ import scipy.sparse as sp
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l1, topic_error_l2
 from pubmed_size import _alias_tables, draw_block, true_topics
+from stored import about, options_of, read_csv, store_csv
 
 TOPICS, EPSILON, DELTA = 20, 1.0, 1e-7
 SIZES = (1_000, 10_000, 100_000)
@@ -87,10 +87,7 @@ def error(options: argparse.Namespace) -> None:
     for row in rows(options.documents, options.engine, options.kinds, options.sizes, options.draws):
         found.append(row)
         print("| " + " | ".join(str(row[name]) for name in FIELDS) + " |", flush=True)
-        with options.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, FIELDS)
-            writer.writeheader()
-            writer.writerows(found)
+        store_csv(options.out, found)
 
 
 def plot(options: argparse.Namespace) -> None:
@@ -99,8 +96,7 @@ def plot(options: argparse.Namespace) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with options.csv.open(encoding="utf-8") as file:
-        found = list(csv.DictReader(file))
+    found = read_csv(options.csv)
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
     for kind, colour in zip(KINDS, ("#1f5fa8", "#c4552d"), strict=True):
         own = [row for row in found if row["kind"] == kind]
@@ -134,6 +130,7 @@ def plot(options: argparse.Namespace) -> None:
 
 
 def memory(options: argparse.Namespace) -> None:
+    print(f"{about()}\n")
     print("| words | topics | documents | seconds | MB before the fit | MB at its peak |\n|---|---|---|---|---|---|")
     for n_words in options.words:
         command = [sys.executable, __file__, "child", str(n_words), str(options.documents)]
@@ -164,7 +161,7 @@ def _megabytes(field: str) -> float:
 
 def main() -> None:
     warnings.simplefilter("ignore", PrivacyWarning)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("error")
     one.add_argument("--documents", type=int, default=1_000_000)

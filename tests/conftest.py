@@ -5,8 +5,11 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from private_topics.privacy.randomness import NoiseStream
 
 # The first call of a kernel compiles it; examples come from a fixed sequence, so a failure is a failure everywhere.
 settings.register_profile("private-topics", deadline=None, derandomize=True)
@@ -43,3 +46,17 @@ def real_counts():
         return ready[name]
 
     return counts
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of all draws of Gaussian noise."""
+    sizes: list[int] = []
+    honest = NoiseStream.rounded_gaussian
+
+    def watched(stream: NoiseStream, count: int, ratio: float) -> np.ndarray:
+        sizes.append(count)
+        return honest(stream, count, ratio)
+
+    monkeypatch.setattr(NoiseStream, "rounded_gaussian", watched)
+    return sizes

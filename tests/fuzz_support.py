@@ -111,7 +111,12 @@ ledgers = st.one_of(
 )
 splits = st.one_of(
     st.none(),
-    st.sampled_from([private_topics.BudgetSplit(), private_topics.BudgetSplit(0, 0, 0, 0, 0, 1.0)]),
+    st.sampled_from(
+        [
+            private_topics.BudgetSplit(),
+            private_topics.BudgetSplit(unigram=0, histograms=0, second=0, frame=0, tensor=0, refine=1.0),
+        ]
+    ),
     odd,
 )
 

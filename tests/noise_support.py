@@ -27,6 +27,17 @@ def isometric(entering: Entering, residual: np.ndarray) -> np.ndarray:
     return residual[tuple(index.T)] * np.sqrt(permutations)
 
 
+def symmetric_basis(rank: int) -> np.ndarray:
+    """Orthonormal symmetric 3-tensors that span all of them."""
+    found = []
+    for index in itertools.combinations_with_replacement(range(rank), 3):
+        tensor = np.zeros((rank,) * 3)
+        for order in itertools.permutations(index):
+            tensor[order] = 1.0
+        found.append(tensor / np.linalg.norm(tensor))
+    return np.array(found)
+
+
 def standardised(entering: Entering, released: Released) -> np.ndarray:
     residual = released.value - entering.aggregate * entering.query.step
     return isometric(entering, residual) / released.sigma

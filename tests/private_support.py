@@ -7,12 +7,12 @@ what enters `release` for two neighbours may then be compared release by release
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -20,20 +20,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
-from private_topics.fits.sequential import Sequential
+from private_topics.engines.local import LocalCorpus
+from private_topics.fits.fit import Fit
+from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL, released_frame
+from private_topics.fits.split import BudgetSplit
 from private_topics.privacy import mechanisms
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
-from private_topics.sums.norm_histogram import BINS
+from private_topics.releases.context import FitContext
+from private_topics.releases.inside_frame import release_inside_frame
+from private_topics.releases.statistic import release_statistic
+from private_topics.releases.unigram import UNIGRAM_AGAIN, release_unigram
+from private_topics.sums.norms import BINS
 
 Document = Mapping[int, int]
 Unit = Sequence[Document]  # the documents of one user; one document where documents are the units
 
 LARGEST_COUNT = 2**31 - 1
-EXACT_RELEASES = ("unigram", "second norms", "second moment", "second clip factors", "frame second norms",
-                  "frame third norms", "frame clip factors", "refinement", "refinement of some words")  # fmt: skip
-ASSEMBLED_RELEASES = ("frame second moment", "frame third moment")
+SOME_WORDS = "refinement of some words"
+MADE = [release.name for release in SEQUENTIAL.releases if release is not UNIGRAM_AGAIN]
+ASSEMBLED_RELEASES = tuple(r.name for r in SEQUENTIAL.releases if r.proof in ("frame_second", "tensor"))
+EXACT_RELEASES = (*(name for name in MADE if name not in ASSEMBLED_RELEASES), SOME_WORDS)
 ALL_RELEASES = EXACT_RELEASES + ASSEMBLED_RELEASES
 
 
@@ -47,13 +54,15 @@ def counts_of(documents: Sequence[Document], n_words: int) -> sp.csr_array:
 
 def corpus_of_units(
     units: Sequence[Unit], n_words: int, *, n_units: int | None = None, block_documents: int = 16_384
-) -> PrivateCorpus:
+) -> LocalCorpus:
     """Units as `fit` sees them; `n_units` pretends to a larger corpus, for the finer lattice that it gets."""
     documents = [document for unit in units for document in unit]
     labels = [label for label, unit in enumerate(units) for _ in unit]
     groups = None if all(len(unit) == 1 for unit in units) else labels
-    corpus = PrivateCorpus.of(MatrixBlocks(counts_of(documents, n_words), block_documents), groups)
-    return PrivateCorpus(corpus.blocks, n_units or corpus.n_units, corpus.share)
+    corpus = LocalCorpus.of(MatrixBlocks(counts_of(documents, n_words), block_documents), groups)
+    if n_units is not None:
+        corpus.n_units = n_units
+    return corpus
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ class RecordingRun(PrivateRun):
     def __init__(self, budget: PrivacyBudget, answers: Mapping[str, np.ndarray] | None = None) -> None:
         self.budget, self.sampler = budget, "fast"
         self.mu_total = _mu_total(budget)  # no noise stream: nothing is drawn
+        self._process = os.getpid()
         self.answers = dict(answers or {})
         self.entering: dict[str, Entering] = {}
 
@@ -112,13 +122,16 @@ def spike(position: int) -> np.ndarray:
     return histogram
 
 
-def sequential(run: PrivateRun, corpus: PrivateCorpus, public: PublicInputs, *, n_topics: int = 2) -> Sequential:
-    return Sequential(
-        run, public.split, corpus, n_topics, public.alpha0, 2, np.random.RandomState(0), lambda stage: None
-    )
+def context_of(
+    fit: Fit, run: PrivateRun, corpus: LocalCorpus, *, n_topics: int = 3, alpha0: float = 1.0, refine_steps: int = 0,
+    split: Mapping[str, float] | None = None,
+) -> FitContext:  # fmt: skip
+    """What the functions of a fit are given."""
+    split = split or (fit.fractions if fit.adds_up else fit.split(refine_steps))
+    return FitContext(run, corpus, fit.releases, split, n_topics, alpha0, refine_steps)
 
 
-def entering_releases(corpus: PrivateCorpus, public: PublicInputs) -> dict[str, Entering]:
+def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, Entering]:
     """Run the real code of every release on `corpus`, with the earlier released values given by `public`."""
     answers = {
         "second norms": spike(public.second_bin),
@@ -128,14 +141,17 @@ def entering_releases(corpus: PrivateCorpus, public: PublicInputs) -> dict[str, 
         "second clip factors": np.ones(1),
     }
     run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers)
-    fit = sequential(run, corpus, public)
+    context = context_of(
+        SEQUENTIAL, run, corpus, n_topics=2, alpha0=public.alpha0, refine_steps=2, split=public.split
+    )
+    share = context.share(REFINEMENT)
     with numba_threads(1):  # the corpora are tiny
-        fit.release_unigram(public.split.unigram)
-        fit.frame(public.words, np.full(public.n_words, 1.0 / public.n_words), 2)
-        fit.release_inside_frame(public.words, SimpleNamespace(matrix=public.frame))  # type: ignore[arg-type]
-        fit.release_statistic(public.topics, "refinement", public.split.refine)
-        some = public.topics[:, public.words]
-        fit.release_statistic(some, "refinement of some words", public.split.refine, public.words)
+        release_unigram(context)
+        released_frame(context, public.words, np.full(public.n_words, 1.0 / public.n_words), 2)
+        release_inside_frame(context, public.words, public.frame)
+        release_statistic(context, public.topics, REFINEMENT, share)
+        some = replace(REFINEMENT, name=SOME_WORDS)
+        release_statistic(context, public.topics[:, public.words], some, share, public.words)
     assert set(run.entering) == set(ALL_RELEASES)
     return run.entering
 

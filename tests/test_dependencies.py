@@ -1,10 +1,5 @@
 """Every package that the library needs at run time is installed as pinned and states a licence."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
 import dependencies
 
 

@@ -30,9 +30,9 @@ from typer.testing import CliRunner
 from private_support import Entering, exceeds
 from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.estimators import texts as pipeline
-from private_topics.estimators.base import load
+from private_topics.estimators.saving import load
 from private_topics.privacy import mechanisms
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.in_memory import FitAccount
@@ -247,13 +247,13 @@ def test_an_unbounded_vocabulary_would_be_seen(first: Any, monkeypatch: pytest.M
 
 
 def test_documents_taken_for_units_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = PrivateCorpus.__iter__
+    honest = LocalCorpus.__iter__
 
-    def forgetful(self: PrivateCorpus) -> Any:
+    def forgetful(self: LocalCorpus) -> Any:
         for part in honest(self):
             yield dataclasses.replace(part, share=np.ones_like(part.share))
 
-    monkeypatch.setattr(PrivateCorpus, "__iter__", forgetful)
+    monkeypatch.setattr(LocalCorpus, "__iter__", forgetful)
     with pytest.raises(AssertionError, match="too far"):
         assert_within_sensitivity(*neighbouring_runs(first, "of many letters"))
 

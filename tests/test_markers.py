@@ -20,7 +20,7 @@ TELLTALES = {
 IMPLIED = {"spark": "process", "browser": "process"}
 PROMISES = [
     *("sensitivity_holds", "every_number_is_noised", "nothing_but_released_values"),
-    *("refused_before_it_is_charged", "keeps_the_rules"),
+    *("refused_before_it_is_charged", "keeps_the_rules", "planted_bug_fits"),
 ]
 
 

@@ -19,6 +19,6 @@ def test_every_row_names_tests_that_exist():
 
 
 def test_what_it_points_to_is_there():
-    for name in re.findall(r"\]\(([^)]+)\)|python (benchmarks/\w+\.py)", PAGE):
+    for name in re.findall(r"\]\(([^)]+)\)|python ((?:attacks|benchmarks|research)/\w+\.py)", PAGE):
         assert (ROOT / (name[0] or name[1])).exists()
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,11 +8,12 @@ from private_topics._version import __version__
 if TYPE_CHECKING:
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
     from private_topics.errors import InputError, LedgerError, ModelFileError, PrivacyError, PrivacyWarning
-    from private_topics.estimators.base import SpectralLDA, load
     from private_topics.estimators.private import PrivateSpectralLDA
+    from private_topics.estimators.saving import load
+    from private_topics.estimators.spectral import SpectralLDA
     from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
+    from private_topics.fits.split import BudgetSplit
     from private_topics.planning.plan import plan
-    from private_topics.privacy.budget import BudgetSplit
     from private_topics.privacy.ledger.durable import DurableLedger
     from private_topics.privacy.ledger.in_memory import BudgetLedger
 
@@ -39,8 +40,9 @@ _HOMES = {
     "planning.plan": ("plan",),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
     "errors": ("InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
-    "estimators.base": ("SpectralLDA", "load"),
-    "privacy.budget": ("BudgetSplit",),
+    "estimators.saving": ("load",),
+    "estimators.spectral": ("SpectralLDA",),
+    "fits.split": ("BudgetSplit",),
     "privacy.ledger.durable": ("DurableLedger",),
     "privacy.ledger.in_memory": ("BudgetLedger",),
     "estimators.private": ("PrivateSpectralLDA",),

@@ -1,5 +1,8 @@
 """Errors and warnings of the package. No message carries a value read from a corpus."""
 
+import sys
+import warnings
+
 
 class InputError(ValueError):
     """The input cannot be used: what is wrong with it and what would be right."""
@@ -23,3 +26,14 @@ class PrivacyWarning(UserWarning):
 
 class EngineError(RuntimeError):
     """Where the sums are computed, something failed: a task of a cluster, its start, the connection to it."""
+
+
+def warn_user(message: str) -> None:
+    """Warn, at the line of the user's program that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, PrivacyWarning, stacklevel=level)
+
+
+OURS = ("private_topics", "contextlib")

@@ -1,42 +1,25 @@
-"""What values a parameter may have: checks that all estimators share."""
+"""What values a parameter may have: one table for all estimators, by the names of their parameters."""
 
 from __future__ import annotations
 
+import inspect
 import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from private_topics.errors import InputError
 
-MOST_TOPICS = 2**16 - 1  # the number of a sampled topic has 16 bits: engines/gpu/token_sampling.cu
+MOST_NUMBERED_TOPICS = 2**16 - 1  # the number of a sampled topic has 16 bits: engines/gpu/token_sampling.cu
 SMALLEST, LARGEST = 1e-9, 1e9  # of positive parameters: beyond, their powers and ratios leave floating point
 
 
-def check_parameters(estimator: Any) -> None:
-    """Validate the parameters that all estimators share."""
-    name = type(estimator).__name__
-    check_integer(estimator.n_components, "n_components", name, 1)
-    if estimator.n_components > MOST_TOPICS:
-        raise InputError(f"{name} takes at most {MOST_TOPICS:,} topics ('n_components').")
-    if hasattr(estimator, "refine_steps"):
-        check_integer(estimator.refine_steps, "refine_steps", name, 0)
-    check_positive(estimator.alpha0, "alpha0", name)
-    if estimator.n_jobs is not None and (not isinstance(estimator.n_jobs, numbers.Integral) or estimator.n_jobs == 0):
-        raise InputError(
-            f"The 'n_jobs' parameter of {name} must be None or a non-zero int. Got {estimator.n_jobs!r} instead."
-        )
+@dataclass(frozen=True)
+class Constraint:
+    """Which values are allowed, and the same in words. None is allowed where it is the default."""
 
-
-def check_units(n_units: int) -> None:
-    if n_units < 2:
-        raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
-
-
-def check_integer(value: Any, parameter: str, caller: str, smallest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
-        raise InputError(
-            f"The {parameter!r} parameter of {caller} must be an int in the range [{smallest}, inf). "
-            f"Got {value!r} instead."
-        )
+    allows: Callable[[Any], bool]
+    words: str
 
 
 def in_range(value: Any, smallest: float, largest: float) -> bool:
@@ -45,9 +28,64 @@ def in_range(value: Any, smallest: float, largest: float) -> bool:
     return real and bool(smallest <= value <= largest)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _whole(smallest: int, largest: int | None = None) -> Constraint:
+    most = "inf)" if largest is None else f"{largest}]"
+    return Constraint(
+        lambda value: _is_whole(value) and smallest <= value and (largest is None or value <= largest),
+        f"an int in the range [{smallest}, {most}",
+    )
+
+
+def _real(smallest: float, largest: float) -> Constraint:
+    return Constraint(
+        lambda value: in_range(value, smallest, largest), f"a float in the range [{smallest:g}, {largest:g}]"
+    )
+
+
+def one_of(*allowed: str) -> Constraint:
+    return Constraint(lambda value: isinstance(value, str) and value in allowed, f"one of {allowed}")
+
+
+POSITIVE = _real(SMALLEST, LARGEST)
+CONSTRAINTS = {
+    "n_components": _whole(1, MOST_NUMBERED_TOPICS),
+    "alpha0": POSITIVE,
+    "refine_steps": _whole(0),
+    "n_jobs": Constraint(lambda value: isinstance(value, numbers.Integral) and value != 0, "a non-zero int"),
+    "sampler": one_of("fast", "exact"),
+    "engine": one_of("local", "spark", "gpu"),
+    "steps": _whole(1),
+    "sampling_rate": _real(1e-9, 1.0),
+    "offset": POSITIVE,
+    "decay": POSITIVE,
+    "clip": POSITIVE,
+    "word_prior": _real(0.01, LARGEST),  # below, `exp(digamma)` of a word without counts underflows
+}
+
+
+def check_parameters(estimator: Any) -> None:
+    """Validate the parameters of an estimator that the table knows."""
+    constraints = CONSTRAINTS | getattr(estimator, "_constraints", {})
+    for name, parameter in inspect.signature(type(estimator)).parameters.items():
+        if name in constraints:
+            optional = parameter.default is None
+            check(constraints[name], getattr(estimator, name), name, type(estimator).__name__, optional=optional)
+
+
+def check(constraint: Constraint, value: Any, parameter: str, caller: str, *, optional: bool = False) -> None:
+    """Refuse a value that a constraint does not allow."""
+    if not (constraint.allows(value) or (optional and value is None)):
+        allowed = f"None or {constraint.words}" if optional else constraint.words
+        raise InputError(f"The {parameter!r} parameter of {caller} must be {allowed}. Got {value!r} instead.")
+
+
+def check_integer(value: Any, parameter: str, caller: str, smallest: int) -> None:
+    check(_whole(smallest), value, parameter, caller)
+
+
 def check_positive(value: Any, parameter: str, caller: str) -> None:
-    if not in_range(value, SMALLEST, LARGEST):
-        raise InputError(
-            f"The {parameter!r} parameter of {caller} must be a float in the range [{SMALLEST:g}, {LARGEST:g}]. "
-            f"Got {value!r} instead."
-        )
+    check(POSITIVE, value, parameter, caller)

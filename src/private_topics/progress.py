@@ -1,38 +1,41 @@
-"""Progress on request: one line per stage on standard error, with the seconds the stage took; or a `Watch` of it."""
+"""What a run tells whoever waits for it: nothing, one line per stage on standard error, or bars on a screen."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
 
-class Watch:
-    """What a run tells whoever waits for it. This one tells nobody."""
+class Progress:
+    """What hears of a run's stages and of the texts it reads. This one ignores all callbacks."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
 
     def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
         """The same texts, watched while they are read."""
         return texts
 
+
+class PrintedProgress(Progress):
+    """One line per stage on standard error, with the seconds since the start."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.started = name, time.perf_counter()
+
     def stage(self, name: str) -> None:
-        """A stage of the fit begins."""
-
-    def finished(self) -> None:
-        """The last stage has ended."""
+        print(f"[{self.name}] {time.perf_counter() - self.started:7.2f} s  {name}", file=sys.stderr, flush=True)
 
 
-def stage_printer(verbose: bool | int | Callable[[str], None], name: str) -> Callable[[str], None]:
-    """A function to call at the start of each stage; silent unless `verbose`, which may be that function itself."""
-    if callable(verbose):
+SILENT = Progress()
+
+
+def progress_of(verbose: object, name: str) -> Progress:
+    """For the `verbose` parameter of an estimator: silent, printed, or the object itself."""
+    if isinstance(verbose, Progress):
         return verbose
-    if not verbose:
-        return lambda stage: None
-    started = time.perf_counter()
-
-    def report(stage: str) -> None:
-        print(f"[{name}] {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr, flush=True)
-
-    return report
+    return PrintedProgress(name) if verbose else SILENT

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 ONLY_MINE, AS_USUAL = 0o600, 0o666
-"""Who may read the file: its owner, or whomever the process lets read what it makes."""
+"""Who may read the file: its owner, or anyone the umask allows."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Fits that are killed, interrupted, or out of memory or disk leave whole files, a true ledger and one plain line.
 
-benchmarks/faults.py, run here in small, forks the children; each runs the command line itself.
+attacks/faults.py, run here in small, forks the children; each runs the command line itself.
 """
 
 import json
@@ -17,7 +17,7 @@ from private_topics.whole_files import whole_file, write_whole_text
 
 pytestmark = [pytest.mark.process, pytest.mark.fault]
 
-FAULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "faults.py"
+FAULTS = Path(__file__).resolve().parents[2] / "attacks" / "faults.py"
 SECRET = "quixotically"
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs fork and /proc")

@@ -1,17 +1,12 @@
 """Attacks on low-order digits break naïve float noise and leave the library's releases at chance.
 
-The attacks are those of benchmarks/float_attack.py. All seeds are fixed. A row of the library is alarmed about when
+The attacks are those of attacks/float_attack.py. All seeds are fixed. A row of the library is alarmed about when
 its successes leave the central binomial interval that a sound mechanism leaves with probability 1e-4.
 """
-
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import float_attack as attack
 

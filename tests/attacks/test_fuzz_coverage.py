@@ -133,9 +133,12 @@ def test_what_the_fuzzer_printed():
 def test_what_is_watched():
     """The library's functions, not those that numba compiles: changed, these could not be compiled."""
     names = {f"{one.__module__}.{one.__name__}" for one in fuzz_coverage.functions_of(fuzz_coverage.WATCHED)}
-    assert {"private_topics.corpus.counts.uci._header", "fuzz_references.plain_words"} <= names
+    assert {"private_topics.corpus.counts.entry_files._header", "fuzz_references.plain_words"} <= names
     assert (
-        not {"private_topics.corpus.counts.uci._parse_lines", "private_topics.corpus.words.scanning._find_words"}
+        not {
+            "private_topics.corpus.counts.entry_files._parse_lines",
+            "private_topics.corpus.words.scanning._find_words",
+        }
         & names
     )
 

@@ -1,6 +1,6 @@
 """Odd values for every parameter of every public name and command: a result or a documented error, and soon.
 
-A fixed few hundred calls; `benchmarks/fuzz_public.py` makes as many others as time allows.
+A fixed few hundred calls; `attacks/fuzz_public.py` makes as many others as time allows.
 """
 
 from __future__ import annotations

@@ -19,12 +19,13 @@ from private_topics import InputError, PrivateSpectralLDA, make_lda_corpus
 from private_topics.audit import AuditResult, audit, auditing, whole_fits
 from private_topics.audit.games import play, stakes_each, stakes_together
 from private_topics.audit.neighbours import Base, extreme_units, rows_of
-from private_topics.audit.recording import RecordingRun, audited_settings, record, replay
+from private_topics.audit.recording import RecordingRun, audited_parameters, record, replay
 from private_topics.audit.sensitivity import Family
-from private_topics.estimators.private import PrivateSpectralLDA as Estimator
-from private_topics.fits.sequential import Sequential
-from private_topics.privacy.mechanisms import Query
+from private_topics.estimators.private import settings_of
+from private_topics.fits.private import PrivateFit
+from private_topics.privacy.mechanisms import Asked
 from private_topics.privacy.randomness import NoiseStream
+from private_topics.releases.context import FitContext
 from private_topics.sums import unit_sums
 
 SETTINGS: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.2, "refine_steps": 2, "n_jobs": 1}
@@ -61,9 +62,9 @@ def honest() -> AuditResult:
 @cache
 def recorded(epsilon: float = 20.0) -> tuple[Base, dict[str, Any], Any, RecordingRun, Family]:
     """A recorded fit and a few of its neighbours."""
-    base, settings = Base.of(corpus()), audited_settings(model(epsilon=epsilon))
+    base, settings = Base.of(corpus()), settings_of(model(epsilon=epsilon))
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
-    units = extreme_units(base, fitted.components_, fitted.doc_topic_prior_)
+    units = extreme_units(base, fitted.model.topics, fitted.model.alpha)
     events = tuple(released.event for _, released in run.seen)
     family, trouble = auditing._replayed(settings, base, fitted, run, dict(list(units.items())[:5]), events, str)
     assert trouble == []
@@ -104,7 +105,7 @@ def test_the_attacks_are_sharp():
 def test_replaying_the_same_corpus_changes_nothing():
     base, settings, fitted, run, _ = recorded()
     again, entering = replay(settings, run.seen, *base.replaced([base.first_unit()]))
-    assert again.left_behind() == fitted.left_behind()
+    assert again.like(fitted)
     for one, (other, _) in zip(entering, run.seen, strict=True):
         np.testing.assert_array_equal(one.aggregate, other.aggregate)
 
@@ -206,12 +207,13 @@ def test_many_coins_are_guessed_in_one_run():
 
 @pytest.mark.statistical
 def test_the_final_model_gives_canaries_away_where_there_is_no_noise():
-    base, settings, _, run, _ = recorded(0.2)
+    base, _, _, run, _ = recorded(0.2)
     units = tuple(rows_of([{word: 10_000}], 30) for word in (0, 1))
     mu = run.accountant.mu
-    attack = whole_fits.attack_final_model(settings, base, units, mu=mu, fits=40, level=0.05)
+    parameters = audited_parameters(model(epsilon=0.2))
+    attack = whole_fits.attack_final_model(parameters, base, units, mu=mu, fits=40, level=0.05)
     with noise_scaled(0.001):
-        exposed = whole_fits.attack_final_model(settings, base, units, mu=mu, fits=40, level=0.05)
+        exposed = whole_fits.attack_final_model(parameters, base, units, mu=mu, fits=40, level=0.05)
     assert exposed.copies == round(2.0 / mu)
     assert attack.bound <= mu
     assert exposed.bound > max(attack.bound, 0.5 * mu)
@@ -221,7 +223,7 @@ def test_the_final_model_gives_canaries_away_where_there_is_no_noise():
 
 
 def trouble_of(unit: Any) -> list[str]:
-    base, settings = Base.of(corpus()), audited_settings(model())
+    base, settings = Base.of(corpus()), settings_of(model())
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen)
     return auditing._replayed(settings, base, fitted, run, {"one": unit}, events, str)[1]
@@ -229,7 +231,7 @@ def trouble_of(unit: Any) -> list[str]:
 
 def test_contributions_that_are_too_large_are_seen(monkeypatch):
     monkeypatch.setattr(unit_sums, "SAFETY", 1.01)
-    base, settings = Base.of(corpus()), audited_settings(model())
+    base, settings = Base.of(corpus()), settings_of(model())
     _, run = record(settings, *base.replaced([base.first_unit()]))
     members = {
         str(word): replay(settings, run.seen, *base.replaced([rows_of([{word: 100}], 30)]))[1] for word in (0, 1)
@@ -241,26 +243,29 @@ def test_contributions_that_are_too_large_are_seen(monkeypatch):
 
 
 def test_a_query_that_depends_on_the_corpus_is_seen(monkeypatch):
-    exact = Sequential.query
+    exact = FitContext.ask
 
-    def leaky(self: Sequential, *arguments: Any) -> Query:
+    def leaky(self: FitContext, *arguments: Any, **more: Any) -> Asked:
         counted = int(sum(block.sum() for block in self.corpus.blocks))  # type: ignore[attr-defined]
-        return replace(exact(self, *arguments), step=2.0 ** -(10 + counted % 7))
+        asked = exact(self, *arguments, **more)
+        return replace(asked, query=replace(asked.query, step=2.0 ** -(10 + counted % 7)))
 
-    monkeypatch.setattr(Sequential, "query", leaky)
+    monkeypatch.setattr(FitContext, "ask", leaky)
     counts = corpus()
     other = int(counts[:1].sum()) + 3
     assert trouble_of(rows_of([{0: other}], 30)) == ["The query of release 'unigram' depends on the corpus."]
 
 
 def test_a_model_that_says_more_than_its_releases_is_seen(monkeypatch):
-    exact = Estimator._fit_in
+    exact = PrivateFit.model
 
-    def leaky(self: Any, run: Any, choice: Any, private: Any, vocabulary: Any) -> None:
-        exact(self, run, choice, private, vocabulary)
-        self.doc_topic_prior_ = self.doc_topic_prior_ * (1 + 1e-9 * sum(block.nnz for block in private.blocks))
+    def leaky(self: PrivateFit, context: Any, vocabulary: Any) -> Any:
+        found, statement = exact(self, context, vocabulary)
+        return replace(
+            found, alpha=found.alpha * (1 + 1e-9 * sum(block.nnz for block in context.corpus.blocks))
+        ), statement
 
-    monkeypatch.setattr(Estimator, "_fit_in", leaky)
+    monkeypatch.setattr(PrivateFit, "model", leaky)
     assert trouble_of(rows_of([{0: 3}], 30)) == ["The model depends on the corpus beyond its released values."]
 
 

@@ -112,7 +112,7 @@ def test_a_failed_audit_ends_with_status_one(monkeypatch, tmp_path):
 def test_a_terminal_sees_a_table(monkeypatch, capsys):
     from rich.console import Console
 
-    from private_topics.cli import audit_steps
+    from private_topics.cli import audit_run
     from private_topics.reports import audit as section
 
     shown: list[Console] = []
@@ -123,12 +123,12 @@ def test_a_terminal_sees_a_table(monkeypatch, capsys):
         shown.append(Console(file=io.StringIO(), force_terminal=True, width=140))
         return shown[-1]
 
-    monkeypatch.setattr(audit_steps, "Console", terminal)
+    monkeypatch.setattr(audit_run, "Console", terminal)
     cells = ("unigram", "1.0", "1", "0", "1", "FAILED: beyond the sensitivity")
     context = {"releases": [cells], "whole": [], "trouble": [], "headline": "h", "confidence": "1", "seal": "s"}
     context |= {"scope": section.Scope([], ["What was attacked."], ["What was not."])}
-    monkeypatch.setattr(audit_steps, "audit_context", lambda content: context)
-    audit_steps.print_result({})
+    monkeypatch.setattr(audit_run, "audit_context", lambda content: context)
+    audit_run.print_result({})
     text = shown[0].file.getvalue()  # type: ignore[attr-defined]
     assert "unigram" in text
     assert "\x1b[1;31mFAILED" in text

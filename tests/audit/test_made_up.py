@@ -16,9 +16,18 @@ import pytest
 from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.audit import corpus_like, made_up
 from private_topics.audit.made_up import corpus_for, fresh
+from private_topics.progress import Progress
 
 MODEL: dict[str, Any] = {"delta": 1e-5, "alpha0": 0.5, "refine_steps": 1, "n_jobs": 1}
 LARGE = 6_000  # words: the refinement may be cut
+
+
+class Listening(Progress):
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.stages.append(name)
 
 
 def fitted(X: Any, groups: Any = None, topics: int = 3, **settings: Any) -> PrivateSpectralLDA:
@@ -106,9 +115,9 @@ def test_other_sizes_are_tried_until_the_releases_are_the_model_s(monkeypatch):
     monkeypatch.setattr(made_up, "OTHER_SIZES", (50.0, 2.0))
     model = fitted(make_lda_corpus(3_000, 30, 3, alpha0=0.5, mean_length=40, random_state=0)[0], epsilon=2.0)
     object.__setattr__(model.privacy_, "n_units", 60)
-    tried: list[str] = []
-    X, _ = corpus_like(model, n_jobs=1, progress=tried.append)
-    assert tried == [f"choosing the size of the corpus: {size} units" for size in ("60", "3,000")]
+    progress = Listening()
+    X, _ = corpus_like(model, n_jobs=1, progress=progress)
+    assert progress.stages == [f"choosing the size of the corpus: {size} units" for size in ("60", "3,000")]
     assert X.shape[0] == 3_000
 
 
@@ -117,9 +126,9 @@ def test_the_nearest_is_taken_where_no_size_makes_the_releases():
     extra = model.privacy_.releases[-1]
     releases = (*model.privacy_.releases, type(extra)(**vars(extra) | {"name": "refinement 9"}))
     object.__setattr__(model.privacy_, "releases", releases)
-    tried: list[str] = []
-    X, _ = corpus_like(model, n_jobs=1, progress=tried.append)
-    assert len(tried) == 5
+    progress = Listening()
+    X, _ = corpus_like(model, n_jobs=1, progress=progress)
+    assert len(progress.stages) == 5
     assert X.shape[0] in (800, 1_600, 3_200)
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from private_topics import InputError
 from private_topics.audit import AuditResult, ReleaseAudit, WholeAudit, seal, sealed, verify
-from private_topics.reports.audit import BEGIN, SEAL, canonical, markdown, write_audit
+from private_topics.audit.seal import BEGIN, SEAL, canonical
+from private_topics.reports.audit import markdown, write_audit
 
 RELEASE = ReleaseAudit("unigram", 1.41, 0.99, ("empty", "a rare word"), True, 2, 0.7, 0.4, 2.8, 1.5, 1.001, 800, True)
 WHOLE = WholeAudit("all releases together", 3.4, 1.7, 20.0, 8.4, 1, 400, "empty / a <rare> word")

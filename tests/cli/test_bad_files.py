@@ -193,13 +193,13 @@ def test_an_unwritable_place_is_refused_before_the_budget_is_spent(tmp_path: Pat
 
 
 def test_an_unexpected_error_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from private_topics.cli import fit_steps
+    from private_topics.cli import fit_run
 
     def broken(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
     (tmp_path / "texts.jsonl").write_bytes(lines())
-    monkeypatch.setattr(fit_steps, "fit_texts", broken)
+    monkeypatch.setattr(fit_run, "fit_texts", broken)
     result = run("fit", tmp_path / "texts.jsonl", "-o", tmp_path / "x")
     assert result.exit_code == 1
     assert "internal error (KeyError)" in result.stderr

@@ -122,30 +122,30 @@ def test_expected_errors_are_one_line(folder, arguments):
     assert not (folder / "x").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["no-such-command"],
-        ["fit"],
-        ["fit", "counts.npz"],
-        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--epsilon", "1"],
-        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--vocabulary", "private"],
-        ["fit", "counts.npz", "-o", "model", "--no-privacy", "--unit", "user"],
-        ["fit", "counts.npz", "-o", "model", "--topics", "0"],
-        ["fit", "counts.npz", "-o", "model", "--noise-seed", "1"],
-        ["fit", "counts.npz", "-o", "model", "--ledger", "budget.db"],
-        ["fit", "counts.npz", "-o", "model", "--corpus", "letters"],
-        ["demo", "--letters", "0"],
-        ["demo", "--seed", "-1"],
-        ["plan"],
-        ["reproduce"],
-        ["budget", "register", "budget.db"],
-        ["topics", "model", "-n", "many"],
-        ["transform", "model", "counts.npz", "-o", "proportions.xlsx"],
-    ],
-)
-def test_bad_usage_is_exit_status_two(arguments):
-    assert run(*arguments).exit_code == 2
+BAD_USAGE = """\
+no-such-command
+fit
+fit counts.npz
+fit counts.npz -o model --no-privacy --epsilon 1
+fit counts.npz -o model --no-privacy --vocabulary private
+fit counts.npz -o model --no-privacy --unit user
+fit counts.npz -o model --topics 0
+fit counts.npz -o model --noise-seed 1
+fit counts.npz -o model --ledger budget.db
+fit counts.npz -o model --corpus letters
+demo --letters 0
+demo --seed -1
+plan
+reproduce
+budget register budget.db
+topics model -n many
+transform model counts.npz -o proportions.xlsx
+"""
+
+
+@pytest.mark.parametrize("line", BAD_USAGE.splitlines())
+def test_bad_usage_is_exit_status_two(line):
+    assert run(*line.split()).exit_code == 2
 
 
 def test_version():

@@ -60,6 +60,6 @@ def test_every_kind_of_model_is_known_to_whoever_imports_load_alone(tmp_path) ->
 
     X = make_lda_corpus(200, 20, 2, random_state=0)[0]
     PrivateVariationalLDA(2, epsilon=5.0, delta=1e-5, steps=1, noise_seed=0).fit(X).save(tmp_path / "model")
-    program = "import sys; from private_topics.estimators.base import load; print(type(load(sys.argv[1])).__name__)"
+    program = "import sys; from private_topics import load; print(type(load(sys.argv[1])).__name__)"
     done = subprocess.run([sys.executable, "-c", program, tmp_path / "model"], capture_output=True, text=True)
     assert done.stdout.strip() == "PrivateVariationalLDA"

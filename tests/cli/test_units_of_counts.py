@@ -15,7 +15,7 @@ import private_topics
 from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.cli import app
 from private_topics.corpus.counts.blocks import as_blocks, write_npz_block
-from private_topics.corpus.counts.unit_labels import read_unit_labels
+from private_topics.corpus.texts.files import read_unit_labels
 
 DOCUMENTS, WORDS, USERS = 600, 30, 150
 SOURCES = ("counts.npz", "counts.mtx", "docword.counts.txt", "blocks")

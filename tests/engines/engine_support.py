@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import signal
 import time
@@ -17,7 +16,8 @@ import numpy as np
 
 from private_topics.corpus.counts import counting
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.engines.spark.shipments import Broadcasts
+from private_topics.engines.spark.session import Broadcasts
+from private_topics.fits.choice import FITS
 from private_topics.sums import unit_sums
 from private_topics.sums.unit_sums import UnitSum
 
@@ -81,10 +81,9 @@ def every_unit_sum() -> dict[str, UnitSum]:
 
 
 def kinds_of_sums() -> set[str]:
-    """The names of all sums that `sums/unit_sums.py` defines."""
-    classes = inspect.getmembers(unit_sums, inspect.isclass)
-    defined = {name for name, kind in classes if kind.__module__ == unit_sums.__name__ and hasattr(kind, "add")}
-    return defined - {"UnitSum"}
+    """The names of all sums that a fit on any engine may ask for."""
+    fits = [fit for fit in FITS.values() if fit.any_engine and fit.model is not None]
+    return {release.unit_sum.__name__ for fit in fits for release in fit.releases}
 
 
 def fitted(X: Any, groups: Any = None, **settings: Any) -> Any:

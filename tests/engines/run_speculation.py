@@ -13,7 +13,7 @@ from engine_support import N_WORDS, Straggles, counts, every_unit_sum, frame_of
 from standalone_cluster import JAVA_OPTIONS, standalone_cluster
 
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 
 SETTINGS = {
@@ -45,7 +45,7 @@ def main(folder: str) -> None:
         with closing(SparkCorpus.of(SparkCounts.of_counts(frame_of(session, 4), N_WORDS))) as corpus:
             totals = corpus.total(Straggles(unit_sum, str(notes)))
         session.stop()
-    expected = PrivateCorpus.of(MatrixBlocks(counts())).total(unit_sum)
+    expected = LocalCorpus.of(MatrixBlocks(counts())).total(unit_sum)
     same = all(np.array_equal(one, other) for one, other in zip(totals, expected, strict=True))
     print(json.dumps({"same": same, "notes": sorted(path.name for path in notes.iterdir())}))
 

@@ -14,7 +14,7 @@ from engine_support import N_WORDS, counts, every_unit_sum, fitted, frame_of, ki
 
 from private_support import captured_releases, numba_threads
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.engines.opening import ENGINES as KNOWN
 from private_topics.engines.opening import open_corpus
 from private_topics.errors import InputError
@@ -83,7 +83,7 @@ def opened(request, name, grouped):
 @cache
 def reference(grouped):
     """Every sum, and a whole fit with all its releases, in the order of the documents and in one block."""
-    corpus = PrivateCorpus.of(MatrixBlocks(counts()), users() if grouped else None)
+    corpus = LocalCorpus.of(MatrixBlocks(counts()), users() if grouped else None)
     sums = {kind: corpus.total(unit_sum) for kind, unit_sum in every_unit_sum().items()}
     return corpus.n_units, sums, *fit(counts(), users() if grouped else None)
 
@@ -133,7 +133,7 @@ def test_the_comparison_is_not_blind():
     """One document less changes every sum."""
     other = counts().tolil()
     other[10] = 0
-    corpus = PrivateCorpus.of(MatrixBlocks(other.tocsr()))
+    corpus = LocalCorpus.of(MatrixBlocks(other.tocsr()))
     for kind, unit_sum in every_unit_sum().items():
         pairs = zip(corpus.total(unit_sum), reference(False)[1][kind], strict=True)
         assert not all(np.array_equal(total, expected) for total, expected in pairs), kind

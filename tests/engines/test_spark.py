@@ -22,7 +22,7 @@ from private_topics.corpus.made_up.letters import make_letters, write_letters
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
 from private_topics.engines.spark import corpus as engine
-from private_topics.engines.spark import shipments as spark_shipments
+from private_topics.engines.spark import session as spark_session
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.engines.spark.session import session
 from private_topics.errors import EngineError, InputError
@@ -99,7 +99,7 @@ def test_a_frame_can_be_read_through_the_driver(spark):
 
 
 def test_blocks_of_the_driver_go_out_in_bounded_pieces(spark, monkeypatch):
-    monkeypatch.setattr(spark_shipments, "SHIPMENT_BYTES", 20_000)
+    monkeypatch.setattr(spark_session, "SHIPMENT_BYTES", 20_000)
     monkeypatch.setattr(engine, "PIECE_ENTRIES", 500)
     sent = sent_by(monkeypatch)
     model = fitted(counts(), users(), engine="spark")

@@ -30,11 +30,11 @@ from engine_support import (
 
 from private_topics import DurableLedger
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.engines.spark import corpus as engine
-from private_topics.engines.spark import tiles
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
+from private_topics.progress import Progress
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.xdist_group("spark")]
 UNIT_SUM = "ClippedFrameMoments"
@@ -45,7 +45,7 @@ def opened(spark, partitions=4, unit=None):
 
 
 def expected(unit_sum, groups=None):
-    return PrivateCorpus.of(MatrixBlocks(counts()), groups).total(unit_sum)
+    return LocalCorpus.of(MatrixBlocks(counts()), groups).total(unit_sum)
 
 
 def assert_same(totals, others):
@@ -65,13 +65,16 @@ def test_an_executor_killed_in_the_middle_of_a_fit_changes_nothing(spark):
     """Between two releases: its parts are gone and are made again from the DataFrame."""
     killed = []
 
-    def kill(stage):
-        if stage == "moments inside the frame":
-            processes = spark.sparkContext.parallelize(range(4), 4).map(lambda _: parent_of(os.getppid())).collect()
-            killed.append(processes[0])
-            os.kill(processes[0], signal.SIGKILL)
+    class Killing(Progress):
+        def stage(self, name):
+            if name == "moments inside the frame":
+                processes = (
+                    spark.sparkContext.parallelize(range(4), 4).map(lambda _: parent_of(os.getppid())).collect()
+                )
+                killed.append(processes[0])
+                os.kill(processes[0], signal.SIGKILL)
 
-    model = fitted(SparkCounts.of_counts(frame_of(spark, 4), N_WORDS), engine="spark", verbose=kill)
+    model = fitted(SparkCounts.of_counts(frame_of(spark, 4), N_WORDS), engine="spark", verbose=Killing())
     assert len(killed) == 1
     assert np.array_equal(model.components_, fitted(counts()).components_)
 
@@ -116,7 +119,7 @@ def test_the_ledger_after_a_task_that_always_fails(spark, tmp_path, monkeypatch,
 
 def test_no_result_is_larger_than_a_tile(spark):
     """The session refuses results above 5 MiB (conftest.py); this sum has 20 MiB, in tiles of 4."""
-    unit_sum = Large((1, 5 * tiles.TILE_ENTRIES - 3, 7))
+    unit_sum = Large((1, 5 * engine.TILE_ENTRIES - 3, 7))
     with closing(opened(spark)) as corpus:
         totals = corpus.total(unit_sum)
         sent = spark.sparkContext.broadcast(unit_sum)

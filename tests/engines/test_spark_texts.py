@@ -28,13 +28,14 @@ from private_topics.corpus.made_up.letters import make_letters
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
-from private_topics.engines.local import PrivateCorpus
-from private_topics.engines.spark import shipments as spark_shipments
+from private_topics.engines.local import LocalCorpus
+from private_topics.engines.spark import session as spark_session
 from private_topics.engines.spark import texts as spark_texts
 from private_topics.engines.spark.corpus import SparkCorpus
 from private_topics.engines.spark.texts import SparkTexts
 from private_topics.errors import EngineError, InputError
-from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, Watch, fit_texts
+from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
+from private_topics.progress import SILENT, Progress
 from private_topics.sums.unit_sums import NormedCounts
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -65,11 +66,11 @@ def private(engine, **settings):
     return PrivateSpectralLDA(2, engine=engine, **(defaults | settings))
 
 
-def fit(engine, texts, vocabulary=WORDS, tokeniser=None, watch=None, **settings):
+def fit(engine, texts, vocabulary=WORDS, tokeniser=None, progress=SILENT, **settings):
     model = private(engine, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        return fit_texts(model, texts, vocabulary, tokeniser, watch=watch or Watch())
+        return fit_texts(model, texts, vocabulary, tokeniser, progress=progress)
 
 
 def assert_same(model, other):
@@ -80,7 +81,7 @@ def assert_same(model, other):
     assert model.tokeniser_ == other.tokeniser_
 
 
-class Listening(Watch):
+class Listening(Progress):
     def __init__(self):
         self.documents_read, self.heard = 0, []
 
@@ -92,7 +93,7 @@ class Listening(Watch):
 
 @pytest.fixture
 def small_shipments(monkeypatch):
-    monkeypatch.setattr(spark_shipments, "SHIPMENT_BYTES", 80_000)
+    monkeypatch.setattr(spark_session, "SHIPMENT_BYTES", 80_000)
     monkeypatch.setattr(spark_texts, "PIECE_CHARACTERS", 60_000)
     monkeypatch.setattr(spark_texts, "PIECE_DOCUMENTS", 100)
 
@@ -141,9 +142,9 @@ def test_the_executors_cut_texts_into_words_and_the_model_is_the_one_of_here(
     refuse_to_tokenise(monkeypatch)
     with pytest.raises(AssertionError, match="on the driver"):
         fit("local", texts, tokeniser=tokeniser)
-    watch = Listening()
-    assert_same(fit("spark", texts, tokeniser=tokeniser, watch=watch), expected)
-    assert watch.heard == [("sending texts", len(texts))]
+    progress = Listening()
+    assert_same(fit("spark", texts, tokeniser=tokeniser, progress=progress), expected)
+    assert progress.heard == [("sending texts", len(texts))]
     assert expected.privacy_.unit == ("user" if grouped else "document")
     assert len(sent) > 3
 
@@ -270,7 +271,7 @@ def test_an_executor_that_is_killed_takes_no_text_with_it(spark, small_shipments
         total = corpus.total(KillsItsExecutor(unit_sum, str(tmp_path)))
     assert len(list(tmp_path.iterdir())) == 1, "nothing was killed"
     with count_texts(texts, words, tokeniser) as here:
-        expected = PrivateCorpus.of(here).total(unit_sum)
+        expected = LocalCorpus.of(here).total(unit_sum)
     assert all(np.array_equal(one, other) for one, other in zip(total, expected, strict=True))
     assert len(before) >= 2, "the texts are not where the test looks"
     left = files_left(last, at_most=1)

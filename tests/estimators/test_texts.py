@@ -29,11 +29,11 @@ from private_topics.estimators.texts import (
     WITH_VOCABULARY,
     CorpusVocabulary,
     PrivateVocabulary,
-    Watch,
     fit_texts,
     make_vocabulary,
 )
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.progress import Progress
 
 STRANGERS = [f"word{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]  # no two share a word
 LETTERS = [(letter.text, letter.patient) for letter in make_letters(1_500, seed=2)]
@@ -221,8 +221,8 @@ def test_a_vocabulary_alone_spends_its_own_budget() -> None:
     assert ledger.spent == (PrivacyBudget(10.0, 1e-5),)
 
 
-def test_a_watch_hears_of_passes_and_stages() -> None:
-    class Listening(Watch):
+def test_progress_hears_of_passes_and_stages() -> None:
+    class Listening(Progress):
         def __init__(self) -> None:
             self.heard: list[str] = []
 
@@ -233,9 +233,9 @@ def test_a_watch_hears_of_passes_and_stages() -> None:
         def stage(self, name: str) -> None:
             self.heard.append(name)
 
-    watch = Listening()
-    model = private().set_params(verbose=watch.stage)
-    fit_texts(model, TEXTS, PrivateVocabulary(), watch=watch)
-    assert watch.heard[:3] == ["reading words", "counting words", "unigram"]
-    assert watch.heard[-1] == "refinement 1 of 1"
+    progress = Listening()
+    model = private().set_params(verbose=progress)
+    fit_texts(model, TEXTS, PrivateVocabulary(), progress=progress)
+    assert progress.heard[:3] == ["reading words", "counting words", "unigram"]
+    assert progress.heard[-1] == "refinement 1 of 1"
     json.dumps(model._plain_parameters())

@@ -1,4 +1,4 @@
-"""Configurations 3 and 4 with a proof, attacked like configurations 1 and 2 (`test_paper_proved.py`).
+"""Configurations 3 and 4 with a proof, attacked like configurations 1 and 2 (`test_proved.py`).
 
 *Sensitivity*: the tensor's centre and everything before it held fixed, no two corpora that differ in one unit have
 eigenpairs, or topics, further apart than declared, and with 0.7 of the sensitivity declared the check fails. The
@@ -24,6 +24,7 @@ from private_support import (
     Entering,
     RecordingRun,
     check_sensitivity,
+    context_of,
     corpus_of_units,
     counts_of,
     numba_threads,
@@ -32,15 +33,16 @@ from private_support import (
 )
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits import certified
-from private_topics.fits.certified import FourthConfiguration, ThirdConfiguration, inverted, mean_of
-from private_topics.fits.choice import ALL_SPLITS
+from private_topics.fits import proved
+from private_topics.fits.proved import PROVED, certified_topics
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.releases import eigenpairs
+from private_topics.releases.eigenpairs import inverted, mean_of, released_eigenpairs, released_topics
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = {3: ThirdConfiguration, 4: FourthConfiguration}
+SOLUTIONS = {3: released_eigenpairs, 4: released_topics}
 LAST = {3: "eigenpairs", 4: "topics"}
 EARLIER = ["unigram", "second norms", "second moment", "second clip factors", "frame third norms"]
 BEFORE = [*EARLIER, "frame third moment", "third clip factors"]
@@ -70,13 +72,11 @@ def entering(
     if centre is not None:
         answers["frame third moment"] = centre
     run = RecordingRun(PrivacyBudget(epsilon, 1e-6), answers)
-    fit = KINDS[configuration](
-        run, ALL_SPLITS[configuration], corpus_of_units(units, N_WORDS), 3, 1e-9, 0, np.random.RandomState(0), print
-    )
+    context = context_of(PROVED[configuration], run, corpus_of_units(units, N_WORDS), alpha0=1e-9)
     whitening = Frame(Whitening(frame * np.sqrt(values), values), values, 0.0)
     with numba_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        fit.topics(WORDS, np.full(6, 1.0 / 8.0), whitening)
+        certified_topics(SOLUTIONS[configuration], context, WORDS, np.full(6, 1.0 / 8.0), whitening)
     return run.entering
 
 
@@ -141,14 +141,14 @@ def test_search_finds_no_neighbours_beyond_the_sensitivity(configuration, seed):
 
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_a_certificate_that_is_too_good_is_caught(configuration, monkeypatch):
-    exact = certified.certify
+    exact = proved.certify
 
     def halved(centre, radius):
         found = exact(centre, radius)
         object.__setattr__(found, "lipschitz", 0.5 * found.lipschitz)
         return found
 
-    monkeypatch.setattr(certified, "certify", halved)
+    monkeypatch.setattr(proved, "certify", halved)
     neighbours = family.__wrapped__(configuration, "equal", WIDE, 0.0)
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check_sensitivity(neighbours, LAST[configuration])
@@ -257,7 +257,7 @@ def test_the_last_release_takes_noise_off_the_topics(configuration, monkeypatch)
     spreads = []
     for only_centre in (False, True):
         if only_centre:
-            monkeypatch.setattr(certified, "mean_of", lambda first, *others: first)
+            monkeypatch.setattr(eigenpairs, "mean_of", lambda first, *others: first)
         fits = [fitted(configuration, noise_seed=seed, epsilon=1e4, budget_split=split)[1] for seed in range(8)]
         spreads.append(np.var([model.components_ for model in fits], axis=0).sum())
     assert 0.25 < spreads[0] / spreads[1] < 0.8

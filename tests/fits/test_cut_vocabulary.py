@@ -21,6 +21,7 @@ from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.audit.recording import record, replay
 from private_topics.audit.sensitivity import distance, exceeds
+from private_topics.estimators.private import settings_of
 from private_topics.inference.carried import SMALLEST_REFINED
 
 N_UNITS, N_WORDS, USED = 4_000, 7_000, 300
@@ -77,11 +78,11 @@ def family(grouped: bool) -> list[list[Any]]:
     for unit in units:
         X = sp.csr_array(sp.vstack([corpus()[:-1], counts_of(unit, N_WORDS)], format="csr"))
         corpora.append((X, np.minimum(np.arange(X.shape[0]), N_UNITS - 1) if grouped else None))
-    model, run = record(SETTINGS, *corpora[0])
+    model, run = record(settings_of(PrivateSpectralLDA(**SETTINGS)), *corpora[0])
     found = [[entering for entering, _ in run.seen]]
     for X, groups in corpora[1:]:
-        neighbour, entering = replay(SETTINGS, run.seen, X, groups)
-        assert neighbour.left_behind() == model.left_behind()
+        neighbour, entering = replay(settings_of(PrivateSpectralLDA(**SETTINGS)), run.seen, X, groups)
+        assert neighbour.like(model)
         found.append(entering)
     return found
 
@@ -129,10 +130,10 @@ def plant_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words of the refinement chosen by what the corpus really holds."""
     from private_topics.fits import sequential
 
-    chosen = sequential.Sequential.refined_words
+    chosen = sequential.refined_words
 
-    def leaky(self: Any, unigram: np.ndarray, mass: float) -> Any:
-        exact = sum(np.asarray(part.block.sum(axis=0), float).ravel() for part in self.corpus) + 1e-3
-        return chosen(self, exact / exact.sum(), mass)
+    def leaky(context: Any, unigram: np.ndarray, mass: float) -> Any:
+        exact = sum(np.asarray(part.block.sum(axis=0), float).ravel() for part in context.corpus) + 1e-3
+        return chosen(context, exact / exact.sum(), mass)
 
-    monkeypatch.setattr(sequential.Sequential, "refined_words", leaky)
+    monkeypatch.setattr(sequential, "refined_words", leaky)

@@ -16,8 +16,9 @@ import pytest
 from private_support import captured_releases
 from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
-from private_topics.fits.sequential import OVERSAMPLE, Spectrum
+from private_topics.engines.local import LocalCorpus
+from private_topics.fits.fit import Spectrum
+from private_topics.fits.sequential import OVERSAMPLE
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
 from private_topics.spectral.frame import frame_of
@@ -58,7 +59,7 @@ def fit_and_check(corpus_seed: int, noise_seed: int) -> None:
     with one_order():
         frame = frame_of(moment, unigram, ALPHA0, rank=N_TOPICS + OVERSAMPLE, noise=noise)
     assert model.spectrum_ == Spectrum.of(frame), "the spectrum is not that of the released second moment"
-    corpus = PrivateCorpus.of(MatrixBlocks(X))
+    corpus = LocalCorpus.of(MatrixBlocks(X))
     step = entering["frame second norms"].query.step
     (counts,) = corpus.total(FrameNormHistograms(np.arange(N_WORDS), frame.matrix, step))
     for row, order in zip(counts, ("second", "third"), strict=True):

@@ -29,11 +29,15 @@ import scipy.sparse as sp
 
 from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.fits.sequential import Sequential
+from private_topics.fits import choice, sequential
 from private_topics.inference.carried import FEWEST_SPECTRAL_WORDS, MOST_SPECTRAL_WORDS, SPECTRAL_WORDS
+from private_topics.releases import inside_frame
+from private_topics.releases.context import FitContext
 from private_topics.spectral.whitening import DENSE_LIMIT
+from private_topics.sums.unit_sums import PairNormHistogram
 
-WHOLE_PATH = 9  # releases before the refinement
+WHOLE_PATH = sum(release.share is not None and not release.repeated for release in sequential.RELEASES)
+"""Releases before the refinement."""
 
 
 @cache
@@ -257,36 +261,34 @@ def test_nothing_but_released_values_is_left_behind(refine_steps, epsilon, group
 
 
 def leak_in_topics(patch: pytest.MonkeyPatch) -> None:
-    fit = Sequential.fit
-
-    def leaky(self: Sequential) -> Any:
-        model = fit(self)
-        total = sum(float(part.lengths.sum()) for part in self.corpus)
+    def leaky(context: FitContext) -> Any:
+        model = sequential.model(context)
+        total = sum(float(part.lengths.sum()) for part in context.corpus)
         return dataclasses.replace(model, topics=model.topics * (1.0 + 1e-15 * total % 1e-12))
 
-    patch.setattr(Sequential, "fit", leaky)
+    patch.setattr(choice, "SEQUENTIAL", dataclasses.replace(choice.SEQUENTIAL, model=leaky))
 
 
 def leak_in_unigram(patch: pytest.MonkeyPatch) -> None:
-    release = Sequential.release_unigram
+    release = sequential.release_unigram
 
-    def leaky(self: Sequential, *arguments: Any) -> Any:
-        released = release(self, *arguments)
-        raw = sum(np.asarray(part.block.sum(axis=0), float).ravel() for part in self.corpus)
+    def leaky(context: FitContext) -> Any:
+        released = release(context)
+        raw = sum(np.asarray(part.block.sum(axis=0), float).ravel() for part in context.corpus)
         object.__setattr__(released, "value", raw)
         return released
 
-    patch.setattr(Sequential, "release_unigram", leaky)
+    patch.setattr(sequential, "release_unigram", leaky)
 
 
 def leak_in_clip(patch: pytest.MonkeyPatch) -> None:
-    norms = Sequential.frame_clips
+    ask = inside_frame.ask_moment
 
-    def leaky(self: Sequential, words: np.ndarray, frame: Any) -> tuple[float, float]:
-        second, third = norms(self, words, frame)
-        return second, third * (1.0 + 1e-6 * sum(float(part.lengths.max()) for part in self.corpus))
+    def leaky(context: FitContext, release: Any, clip: float, frame: Any) -> Any:
+        largest = sum(float(part.lengths.max()) for part in context.corpus)
+        return ask(context, release, clip * (1.0 + 1e-6 * largest), frame)
 
-    patch.setattr(Sequential, "frame_clips", leaky)
+    patch.setattr(inside_frame, "ask_moment", leaky)
 
 
 def leak_in_attribute(patch: pytest.MonkeyPatch) -> None:
@@ -313,23 +315,21 @@ def leak_in_file(patch: pytest.MonkeyPatch) -> None:
 
 
 def leak_on_screen(patch: pytest.MonkeyPatch) -> None:
-    release = Sequential.release_unigram
+    release = sequential.release_unigram
 
-    def leaky(self: Sequential, *arguments: Any) -> Any:
-        self.progress(f"{sum(part.block.nnz for part in self.corpus)} entries")
-        return release(self, *arguments)
+    def leaky(context: FitContext) -> Any:
+        context.progress.stage(f"{sum(part.block.nnz for part in context.corpus)} entries")
+        return release(context)
 
-    patch.setattr(Sequential, "release_unigram", leaky)
+    patch.setattr(sequential, "release_unigram", leaky)
 
 
 def leak_in_warning(patch: pytest.MonkeyPatch) -> None:
-    release = Sequential.release_histogram
+    def leaky(self: PairNormHistogram, totals: Any) -> Any:
+        warnings.warn(f"{totals[0].max()} in the largest bin", PrivacyWarning, stacklevel=2)
+        return totals
 
-    def leaky(self: Sequential, query: Any, counts: Any) -> Any:
-        warnings.warn(f"{counts.max()} in the largest bin", PrivacyWarning, stacklevel=2)
-        return release(self, query, counts)
-
-    patch.setattr(Sequential, "release_histogram", leaky)
+    patch.setattr(PairNormHistogram, "aggregates", leaky)
 
 
 LEAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {

@@ -9,7 +9,6 @@ corpus.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import cache
@@ -21,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noise_support import fitted_on, releases_as_recorded
+from noise_support import fitted_on, releases_as_recorded, symmetric_basis
 from private_support import (
     LARGEST_COUNT,
     Document,
@@ -29,6 +28,7 @@ from private_support import (
     RecordingRun,
     Unit,
     check_sensitivity,
+    context_of,
     corpus_of_units,
     counts_of,
     numba_threads,
@@ -37,9 +37,11 @@ from private_support import (
 )
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits import proved as paper_proved
-from private_topics.fits.proved import SPLITS, FirstConfiguration, SecondConfiguration, contraction
+from private_topics.fits import proved
+from private_topics.fits.proved import PROVED, contraction, first_topics, second_topics
+from private_topics.fits.sequential import released_frame
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.releases.unigram import release_unigram
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 from private_topics.sums import quantised, unit_sums
@@ -76,14 +78,13 @@ def entering(
     answers["second moment"] = np.diag(1.0 + np.arange(len(WORDS)))
     answers["second clip factors"] = np.ones(1)
     run = RecordingRun(PrivacyBudget(options.get("epsilon", 1.0), 1e-6), answers)
-    kind = {1: FirstConfiguration, 2: SecondConfiguration}[configuration]
-    fit = kind(run, SPLITS[configuration], corpus, 3, 1.0, 0, np.random.RandomState(0), lambda stage: None)
+    context = context_of(PROVED[configuration], run, corpus)
     values = options.get("values", np.ones(basis.shape[1]))
     with numba_threads(1):
-        fit.release_unigram(fit.split.unigram)
-        fit.frame(WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
+        release_unigram(context)
+        released_frame(context, WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
         frame = Frame(Whitening(contraction(basis)[0], values), values, 0.0)
-        fit.third_moment(WORDS, frame)
+        {1: first_topics, 2: second_topics}[configuration](context, WORDS, np.full(len(WORDS), 1.0 / N_WORDS), frame)
     assert list(run.entering) == [*EARLIER, NORMS[configuration], THIRD[configuration], "third clip factors"]
     return run.entering
 
@@ -174,7 +175,7 @@ def test_contributions_that_are_too_large_are_caught(configuration, monkeypatch)
 def test_a_basis_that_stretches_is_caught(monkeypatch):
     """Without the contraction, columns of norm 1.2 carry contributions beyond the sensitivity."""
     monkeypatch.setitem(globals(), "contraction", lambda basis: (basis, 1.0))
-    monkeypatch.setattr(paper_proved, "contraction", lambda basis: (1.2 * basis, 1.0))
+    monkeypatch.setattr(proved, "contraction", lambda basis: (1.2 * basis, 1.0))
     neighbours = [
         entering(1, [*BASE, (document,)], BASES["words"], TIGHT)
         for document in extreme_documents(BASES["words"])[5:16]
@@ -218,18 +219,7 @@ def test_a_contraction_is_one_whatever_the_eigensolver_returned():
 def test_noise_inside_an_orthonormal_basis_has_the_law_of_noise_on_all_triples():
     """In orthonormal coordinates of symmetric tensors, `E -> E(U,U,U)` has orthonormal rows: docs/proofs."""
     basis = np.linalg.qr(np.random.default_rng(2).normal(size=(5, 3)))[0]
-
-    def coordinates(size: int) -> np.ndarray:
-        """Orthonormal symmetric tensors, flattened, as rows."""
-        rows = []
-        for index in itertools.combinations_with_replacement(range(size), 3):
-            tensor = np.zeros((size,) * 3)
-            for permutation in itertools.permutations(index):
-                tensor[permutation] = 1.0
-            rows.append(tensor.ravel() / np.linalg.norm(tensor))
-        return np.array(rows)
-
-    large, small = coordinates(5), coordinates(3)
+    large, small = (symmetric_basis(size).reshape(-1, size**3) for size in (5, 3))
     projection = np.einsum("ijk,ia,jb,kc->abcijk", np.ones((5, 5, 5)), basis, basis, basis).reshape(27, 125)
     transfer = small @ projection @ large.T
     np.testing.assert_allclose(transfer @ transfer.T, np.eye(len(small)), atol=1e-12)

@@ -31,7 +31,7 @@ from private_topics import (
 )
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits import published
-from private_topics.fits.choice import CLASSICAL_REASON, REASONS
+from private_topics.fits.published import CLASSICAL_REASON, REASONS
 from private_topics.privacy.curves import gdp_delta
 from private_topics.privacy.events import GaussianEvent, LaplaceEvent
 from private_topics.privacy.mechanisms import Released
@@ -399,7 +399,7 @@ def test_refusals_come_before_noise(options, kind, message, monkeypatch):
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_large_vocabularies_are_refused(configuration, monkeypatch):
-    monkeypatch.setattr(published, "MOST_WORDS", D - 1)
+    monkeypatch.setattr(published, "MOST_DENSE_WORDS", D - 1)
     with pytest.raises(InputError, match="dense matrix"):
         fitted(configuration)
 

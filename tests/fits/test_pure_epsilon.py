@@ -20,6 +20,7 @@ from private_support import (
     Entering,
     Unit,
     captured_releases,
+    context_of,
     corpus_of_units,
     counts_of,
     numba_threads,
@@ -27,24 +28,24 @@ from private_support import (
 )
 from private_topics import BudgetLedger, InputError, PrivacyError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits import pure as pure_epsilon
-from private_topics.fits.pure import MOST_WORDS, SHARES, PureEpsilon
+from private_topics.fits.pure import MOST_PURE_WORDS, PURE, release_moments
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.simple_composition import PureBudget, SimpleRun
+from private_topics.sums import packed_moments
 
 ROOT = Path(__file__).resolve().parents[2]
 N_WORDS = 6
 BASE: list[Unit] = [({1: 3, 2: 1, 5: 2},), ({0: 4},), ({},), ({3: 1, 4: 1, 1: 1},)]
 WRONG, FALSE_ALARM = 0.7, 1e-6
-NAMES = list(SHARES)
+NAMES = [release.name for release in PURE.releases]
 
 
 def entering(units: list[Unit], epsilon: float = 1.0, n_units: int | None = None) -> dict[str, Entering]:
     """What the real code hands to each release."""
     corpus = corpus_of_units(units, N_WORDS, n_units=n_units)
-    fit = PureEpsilon(SimpleRun(PureBudget(epsilon), noise_seed=0), corpus, 2, 1.0, np.random.RandomState(0), print)
+    context = context_of(PURE, SimpleRun(PureBudget(epsilon), noise_seed=0), corpus, n_topics=2)
     with captured_releases() as seen, numba_threads(1):
-        fit.release_moments()
+        release_moments(context)
     return {entry.query.name: entry for entry, _ in seen}
 
 
@@ -88,7 +89,7 @@ def test_the_declared_sensitivity_holds_and_is_needed(name, grouped):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_contributions_that_are_too_large_are_caught(name, monkeypatch):
-    monkeypatch.setattr(pure_epsilon, "SAFETY", 1.0 / WRONG)
+    monkeypatch.setattr(packed_moments, "SAFETY", 1.0 / WRONG)
     family = [entering([*BASE, unit]) for unit in extreme_units(False)[2:7]]
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check(family, name)
@@ -207,7 +208,7 @@ def test_statement_and_file(tmp_path):
     assert "(2, 0)-differential privacy" in statement.text
     assert "without exception" in statement.text
     assert "add up" in statement.accounting
-    assert [release.share for release in statement.releases] == list(SHARES.values())
+    assert [release.share for release in statement.releases] == list(PURE.fractions.values())
     spent = [release.sensitivity * math.sqrt(2.0) / release.sigma for release in statement.releases]
     assert math.fsum(spent) <= 2.0
     assert math.fsum(spent) == pytest.approx(2.0, rel=1e-6)
@@ -252,6 +253,6 @@ def test_delta_zero_needs_configuration_1(options, monkeypatch):
 def test_large_vocabularies_are_refused_before_noise(monkeypatch):
     monkeypatch.setattr(NoiseStream, "rounded_laplace", no_draw)
     ledger = BudgetLedger(1.0, 1e-6)
-    with pytest.raises(InputError, match=f"at most {MOST_WORDS} words"):
-        fitted(np.ones((5, MOST_WORDS + 1), int), ledger=ledger)
+    with pytest.raises(InputError, match=f"at most {MOST_PURE_WORDS} words"):
+        fitted(np.ones((5, MOST_PURE_WORDS + 1), int), ledger=ledger)
     assert ledger.spent == ()

@@ -31,8 +31,7 @@ from private_topics import (
     make_lda_corpus,
 )
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.corpus.counts.matrix import validate_counts
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits import variational as vips
 from private_topics.fits.variational import (
@@ -42,7 +41,6 @@ from private_topics.fits.variational import (
     default_rate,
     online_topics,
     private_word_prior,
-    take_listed,
     word_weights,
 )
 from private_topics.privacy.budget import PrivacyBudget
@@ -187,7 +185,7 @@ def test_units_without_heads_leave_no_trace(monkeypatch):
 def test_documents_of_a_user_follow_one_coin():
     """Ten users of three documents, each user with a word of its own: all of a user's documents count, or none."""
     users = np.arange(30) // 3
-    corpus = PrivateCorpus.of(MatrixBlocks(counts_of([{int(user): 3} for user in users], WORDS), 7), users)
+    corpus = LocalCorpus.of(MatrixBlocks(counts_of([{int(user): 3} for user in users], WORDS), 7), users)
     assert corpus.n_units == 10
     statistic = minibatches(corpus, rate=0.5)
     with captured_releases() as seen:
@@ -275,14 +273,6 @@ def test_word_weights_are_those_of_the_posterior():
     assert (word_weights(np.full((5, 2), -1e9), 0.01) > 0).all()
 
 
-def test_take_listed():
-    counts = validate_counts(np.random.RandomState(0).poisson(0.4, (30, 9)))
-    for rows in ([], [4], [0, 7, 8, 29], list(range(30))):
-        taken = take_listed(counts, np.array(rows, np.int64))
-        np.testing.assert_array_equal(taken.toarray(), counts.toarray()[rows])
-        assert taken.indices.dtype == counts.indices.dtype
-
-
 def test_too_many_words_or_topics_are_refused():
     corpus = corpus_of_units(OTHERS, WORDS)
     run = SubsampledRun(BUDGET, steps=1, rate=1.0, n_units=4)
@@ -321,7 +311,7 @@ def test_error_grows_as_the_budget_falls(easy, epsilon, least, most):
 
 def test_full_minibatches_are_batch_variational_bayes(easy):
     """One step at rate one: the plain statistic is the sum over all documents, the private one its scaled form."""
-    corpus = PrivateCorpus.of(MatrixBlocks(easy[0]))
+    corpus = LocalCorpus.of(MatrixBlocks(easy[0]))
     prior, weights = np.full(3, 0.1), word_weights(np.random.RandomState(0).gamma(1.0, 50.0, (60, 3)), 0.1)
     plain = PlainMinibatches(corpus, prior, 1.0, np.random.RandomState(0))(weights)
     assert plain.sum() == pytest.approx(easy[0].sum())

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from private_topics.corpus.counts.layout import select_words, take_documents
+from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.inference.fold_in import exp_digamma, fold_in, topic_statistic
 
@@ -90,13 +90,3 @@ def test_bits_do_not_depend_on_the_number_of_threads(case):
         numba.set_num_threads(before)
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("stride", [1, 2, 3, 40, 39])
-def test_strided_batches_cover_the_block_once(case, stride):
-    counts = case[0]
-    taken = [take_documents(counts, start, stride).toarray() for start in range(stride)]
-    dense = counts.toarray()
-    for start, rows in enumerate(taken):
-        np.testing.assert_array_equal(rows, dense[start::stride])
-    assert sum(len(rows) for rows in taken) == len(dense)

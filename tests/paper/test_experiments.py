@@ -5,23 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from private_topics import InputError, make_lda_corpus
+from private_topics.cli import app
 from private_topics.paper.experiments import names, reproduce
-from private_topics.paper.experiments.__main__ import main
-from private_topics.paper.experiments.methods import (
-    MEASURED,
-    PUBLISHED,
-    REFUSED,
-    Problem,
-    ScaledMoments,
-    published_fit,
-)
+from private_topics.paper.experiments.methods import PUBLISHED, ScaledMoments, Task, published_fit
+from private_topics.paper.experiments.noise_free import model_gap
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
-from private_topics.paper.experiments.promises import Promise, promises
 from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS
-from private_topics.paper.experiments.rows import best, median, read_rows, status, write_rows
-from private_topics.paper.experiments.spectra import model_gap
+from private_topics.paper.experiments.rows import MEASURED, REFUSED, best, median, read_rows, status, write_rows
 from private_topics.paper.experiments.summary import choice_table, overview, page
 from private_topics.paper.experiments.synthetic_error import Setting, measure, paper_error
 from private_topics.paper.experiments.verdicts import (
@@ -29,8 +22,10 @@ from private_topics.paper.experiments.verdicts import (
     NOT_REPRODUCED,
     REPRODUCED,
     TOO_LITTLE_NOISE,
+    Promise,
     as_good_as_unnoised,
     better_with_few_documents,
+    promises,
     verdicts,
 )
 from private_topics.paper.experiments.wikipedia import STAND_IN, articles
@@ -102,13 +97,16 @@ def test_quick_and_full_results_do_not_share_a_folder(quick):
         reproduce("figure-1", out=quick)
 
 
-def test_the_command(tmp_path, capsys):
-    assert main(["--list"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed for name in EXPERIMENTS)
-    assert main(["figure-1", "--quick", "--out", str(tmp_path)]) == 0
-    assert main(["figure-9", "--out", str(tmp_path)]) == 1
-    assert "figure-2a" in capsys.readouterr().err
+def test_the_command(tmp_path):
+    def ran(*arguments: str):
+        return CliRunner().invoke(app, ["reproduce", *arguments])
+
+    assert all(name in ran("--list").stdout for name in EXPERIMENTS)
+    assert ran("figure-1", "--quick", "--out", str(tmp_path)).exit_code == 0
+    assert (tmp_path / "figure-1" / POINTS).exists()
+    unknown = ran("figure-9", "--out", str(tmp_path))
+    assert unknown.exit_code == 1
+    assert "figure-2a" in unknown.stderr
 
 
 def test_missing_matplotlib_is_an_error_before_any_work(monkeypatch, tmp_path):
@@ -183,8 +181,8 @@ def test_paper_error_of_permuted_empty_and_missing_topics():
 
 def test_scaled_moments_are_the_moments_scaled():
     counts, _, _ = make_lda_corpus(300, 20, 3, alpha0=5.0, random_state=0)
-    problem = Problem(counts, 3, 5.0, 1e-7)
-    plain, scaled = (published_fit(problem, 2, 1.0, 0, kind) for kind in (ScaledMoments.__mro__[1], ScaledMoments))
+    task = Task(counts, 3, 5.0, 1e-7)
+    plain, scaled = (published_fit(task, 2, 1.0, 0, kind) for kind in (ScaledMoments.__mro__[1], ScaledMoments))
     np.testing.assert_allclose(scaled.second, 30.0 * plain.second)
     frame = np.eye(20, 3)
     np.testing.assert_allclose(scaled.third_inside(frame), 105.0 * plain.third_inside(frame))

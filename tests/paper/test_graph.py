@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from private_topics import InputError, PrivateSpectralLDA, make_lda_corpus
+from private_topics.fits.choice import FITS, noisy_edges, placements, release_behind
 from private_topics.paper.graph import (
     CONFIGURATIONS,
     PAPER_GRAPH,
-    SEQUENTIAL,
     SEQUENTIAL_GRAPH,
-    SEQUENTIAL_RELEASES,
     Edge,
     Graph,
     Node,
@@ -23,7 +22,8 @@ from private_topics.paper.graph import (
 from private_topics.paper.graph_picture import describe, render, write_pictures
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-PLACEMENTS = [SEQUENTIAL, *CONFIGURATIONS.values()]
+PLACEMENTS = list(placements().values())
+SEQUENTIAL = placements()["sequential"]
 by_name = pytest.mark.parametrize("placement", PLACEMENTS, ids=lambda placement: placement.name)
 
 
@@ -70,14 +70,14 @@ def test_a_cut_with_an_edge_to_spare_is_not_minimal():
 
 def test_all_minimal_cuts():
     """Seventeen: the smallest sets that meet all paths, none inside another; the paper considers four of them."""
-    found = list(PAPER_GRAPH.minimal_cuts())
-    assert len(found) == len(set(found)) == 17
+    every = [frozenset(c) for size in range(11) for c in combinations(sorted(PAPER_GRAPH.edge_keys), size)]
+    found = [chosen for chosen in every if PAPER_GRAPH.is_minimal_cut(chosen)]
+    assert len(found) == 17
     assert not any(one < other for one in found for other in found)
     for placement in CONFIGURATIONS.values():
         assert placement.noisy in found
     assert {frozenset({"e0", "e1"}), frozenset({"e0", "e6"})} <= set(found)
-    chosen_sets = (frozenset(c) for size in range(11) for c in combinations(sorted(PAPER_GRAPH.edge_keys), size))
-    for chosen in chosen_sets:
+    for chosen in every:
         assert PAPER_GRAPH.is_cut(chosen) == any(cut <= chosen for cut in found)
 
 
@@ -93,9 +93,14 @@ def test_the_sequential_release_makes_whitening_and_un_whitening_public():
 def test_every_release_of_a_fit_has_its_noisy_edge():
     X = make_lda_corpus(3000, 40, 2, random_state=0)[0]
     model = PrivateSpectralLDA(2, epsilon=50.0, noise_seed=0).fit(X)
-    names = {re.sub(r" \d+$", "", release.name) for release in model.privacy_.releases}
-    assert len(names) >= 10
-    assert {SEQUENTIAL_RELEASES[name] for name in names} == SEQUENTIAL.noisy
+    behind = [release_behind(release.name, "sequential") for release in model.privacy_.releases]
+    assert len({release.name for release in behind}) >= 10
+    assert {release.edge for release in behind} == SEQUENTIAL.noisy
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_the_published_lists_put_noise_where_the_paper_does(number):
+    assert noisy_edges(FITS[f"configuration {number} (published)"]) == CONFIGURATIONS[number].noisy
 
 
 def test_unknown_edges_and_broken_graphs_are_refused():
@@ -112,8 +117,8 @@ def test_unknown_edges_and_broken_graphs_are_refused():
 
 
 def test_the_files_in_docs_are_what_is_rendered(tmp_path):
-    """`python -m private_topics.paper.graph_picture docs/images` writes them."""
-    written = write_pictures(tmp_path)
+    """`python -m private_topics.paper.experiments figure-1 --out DIR` writes them."""
+    written = write_pictures(tmp_path, PLACEMENTS)
     assert len(written) == 5
     for path in written:
         assert (IMAGES / path.name).read_text(encoding="utf-8") == path.read_text(encoding="utf-8")

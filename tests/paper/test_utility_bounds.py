@@ -10,10 +10,10 @@ import pytest
 from private_topics import InputError
 from private_topics.paper import utility_bounds as utility
 from private_topics.paper.noise_scales import tau
-from private_topics.paper.utility_bounds import Problem
+from private_topics.paper.utility_bounds import Quantities
 
 # √d = 10, √σ_1 = 0.8, σ_k = 0.25, σ_k^1.5 = 0.125, k = 16: √k = 4, k^1.25 = 32, k² = 256, k^2.5 = 1024.
-PROBLEM = Problem(1000, 100, 16, 0.64, 0.25, 0.5)
+PROBLEM = Quantities(1000, 100, 16, 0.64, 0.25, 0.5)
 TAUS = {"e3": 2.0, "e4": 3.0, "e6": 5.0, "e7": 6.0, "e8": 7.0, "e9": 8.0}
 UNWHITENING = 0.8 * 10 / (0.25 * 1000) * 7
 WIDENED = math.sqrt(0.64 + 10 / 1000 * 7)
@@ -49,7 +49,7 @@ def test_configuration_four():
 def test_the_bound_is_the_sum_and_falls_with_documents(configuration):
     terms = utility.utility_terms(configuration, PROBLEM, TAUS)
     assert utility.utility_bound(configuration, PROBLEM, TAUS) == pytest.approx(sum(terms))
-    more = Problem(2000, 100, 16, 0.64, 0.25, 0.5)
+    more = Quantities(2000, 100, 16, 0.64, 0.25, 0.5)
     assert utility.utility_bound(configuration, more, TAUS) < sum(terms)
 
 
@@ -59,31 +59,24 @@ def test_the_budget_is_divided_over_edges_and_procedure_one():
     assert utility.equal_taus(3, 1.0, 1e-6)["e7"] == pytest.approx(tau(0.25, 2.5e-7))
 
 
-def test_the_table_and_its_winner():
-    table = utility.utility_table(PROBLEM, 1.0, 1e-6)
-    assert set(table) == {1, 2, 3, 4}
-    assert utility.expected_configuration(PROBLEM, 1.0, 1e-6) == min(table, key=table.get)
-
-
-@pytest.mark.parametrize("configuration", [1, 2, 3, 4])
-def test_documents_for_an_error(configuration):
-    needed = utility.documents_for_error(configuration, PROBLEM, 1.0, 1e-6, 0.1)
-    taus = utility.equal_taus(configuration, 1.0, 1e-6)
-    at, below = (Problem(int(n), 100, 16, 0.64, 0.25, 0.5) for n in (needed, 0.98 * needed))
-    assert utility.utility_bound(configuration, at, taus) <= 0.1 < utility.utility_bound(configuration, below, taus)
+def test_the_table_has_every_bound():
+    taus = {each: utility.equal_taus(each, 1.0, 1e-6) for each in (1, 2, 3, 4)}
+    expected = {each: utility.utility_bound(each, PROBLEM, taus[each]) for each in taus}
+    assert utility.utility_table(PROBLEM, 1.0, 1e-6) == expected
 
 
 def test_no_number_of_documents_makes_up_for_a_vanished_gap():
-    assert utility.documents_for_error(2, Problem(1000, 100, 16, 0.64, 0.25, 0.0), 1.0, 1e-6, 0.1) == math.inf
+    taus = utility.equal_taus(2, 1.0, 1e-6)
+    assert utility.utility_bound(2, Quantities(10**30, 100, 16, 0.64, 0.25, 0.0), taus) == math.inf
 
 
 def test_the_first_remark_holds_for_few_topics_only():
     """The theorems give the factor `√d / k²`: configuration 2 is ahead where `k < d^(1/4)`."""
     for d, k in product((10_000, 1_000_000), (2, 5, 20, 100)):
-        problem = Problem.of_size(10**15, d, k)
+        problem = Quantities.of_size(10**15, d, k)
         compared = utility.first_or_second(problem, noise=1.0, as_derived=True)
         assert compared.stated == 2
-        assert compared.agrees == (k < d**0.25)
+        assert (compared.by_theorems == 2) == (k < d**0.25)
         taus = dict.fromkeys(TAUS, 1.0)
         one, two = (utility.utility_terms(each, problem, taus, as_derived=True)[0] for each in (1, 2))
         assert one / two == pytest.approx(math.sqrt(d) / k**2, rel=0.01)
@@ -97,16 +90,15 @@ def test_the_second_remark_follows_its_condition():
 
 
 def test_the_third_remark_misses_the_noise():
-    loud = utility.third_or_fourth(Problem.of_size(101, 10_000, 2), noise=1e4)
+    loud = utility.third_or_fourth(Quantities.of_size(101, 10_000, 2), noise=1e4)
     assert (loud.stated, loud.by_theorems) == (3, 4)
-    assert utility.third_or_fourth(Problem.of_size(10**6, 10_000, 2), noise=10.0).agrees
-    assert utility.third_or_fourth(Problem.of_size(99, 10_000, 2), noise=10.0).stated == 4
+    quiet = utility.third_or_fourth(Quantities.of_size(10**6, 10_000, 2), noise=10.0)
+    assert (quiet.stated, quiet.by_theorems) == (3, 3)
+    assert utility.third_or_fourth(Quantities.of_size(99, 10_000, 2), noise=10.0).stated == 4
 
 
 def test_the_lemma_on_correctness():
     model = {"alpha0": 3.0, "smallest_share": 0.1, "sigma_k_topics": 0.5}
-    assert utility.documents_for_consistency(**model) == pytest.approx(4 / (0.01 * 0.25))
-    assert utility.documents_for_consistency(**model, constant=7.0) == pytest.approx(7 * 4 / (0.01 * 0.25))
     error = utility.sampling_error(n_documents=10_000, n_topics=2, **model)
     assert error == pytest.approx(16 * 8 / (0.01 * 0.5 * 100))
 
@@ -117,6 +109,6 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="e8"):
         utility.utility_bound(2, PROBLEM, {"e6": 1.0})
     with pytest.raises(InputError, match="sigma_k"):
-        Problem(1000, 100, 16, 0.64, -0.25, 0.5)
+        Quantities(1000, 100, 16, 0.64, -0.25, 0.5)
     with pytest.raises(InputError, match="smallest_share"):
-        utility.documents_for_consistency(alpha0=1.0, smallest_share=0.0, sigma_k_topics=0.5)
+        utility.sampling_error(n_documents=9, n_topics=2, alpha0=1.0, smallest_share=0.0, sigma_k_topics=0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,14 @@ from private_topics import BudgetSplit, plan
 from private_topics.inference.carried import TAIL_SHARE, averaged_noise
 from private_topics.paper.experiments.synthetic_error import DELTA, SETTINGS
 from private_topics.planning import expected_errors as errors
-from private_topics.planning.expected_errors import Setting
-from private_topics.planning.forecast import PUBLISHED, Outcome, best, published_error, smallest
+from private_topics.planning.expected_errors import PlannedFit
+from private_topics.planning.forecast import PUBLISHED, Outcome, best, published_error
 from private_topics.planning.plan import MOST, Plan
+from stored import read_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "configurations.md"
-FORECASTS = ROOT / "benchmarks" / "results" / "forecast.md"
+FORECASTS = ROOT / "research" / "results" / "forecast.md"
 LARGE = ROOT / "benchmarks" / "results" / "vocabulary_size" / "error.csv"
 LEARNT = 0.98  # of the score of the word frequencies: what is not below has learnt nothing
 
@@ -71,10 +71,9 @@ def test_the_page_on_the_forecast_is_of_this_code():
     names, right = ("sequential", "1 proved", "2 proved"), 0
     for row in rows:
         *counts, alpha0, epsilon = (float(cell.replace(",", "")) for cell in row[:5])
-        setting = Setting(*map(int, counts), epsilon, DELTA, alpha0)
+        setting = PlannedFit(*map(int, counts), epsilon, DELTA, alpha0)
         numbers = [[float(number) for number in cell.split(", measured ")] for cell in row[5:]]
-        found = [errors.sequential_error(setting, BudgetSplit())]
-        found += [errors.proved_error(setting, number, errors.proved_split(number)) for number in (1, 2)]
+        found = [errors.expected_error(setting, configuration) for configuration in ("sequential", 1, 2)]
         assert [forecast for forecast, _ in numbers] == pytest.approx(found, abs=6e-4)
         winner = names[min(range(3), key=lambda place: numbers[place][1])]
         named = plan(*map(int, counts), epsilon=epsilon, delta=DELTA, alpha0=alpha0).best
@@ -103,7 +102,7 @@ def test_a_planted_disagreement_is_seen(setting, change, said):
 
 def test_errors_by_hand():
     """k = 4, alpha0 = 1, w = 60, L = 100: σ_k = 1/480, ||theta||² = 5/8, √(k(alpha0+1)) = √8, λ = 2√8/3."""
-    setting = Setting(1000, 3375, 4, 1.0, 1e-6)
+    setting = PlannedFit(1000, 3375, 4, 1.0, 1e-6)
     mu, share = setting.mu, 0.25
     assert setting.singular_value == pytest.approx(1 / 480)
     assert setting.norm_squared == pytest.approx(5 / 8 / 60 + 0.01)
@@ -156,7 +155,7 @@ def test_words_outside_the_spectral_stage_set_a_limit_without_refinement():
 
 def test_the_refinement_of_a_large_vocabulary_by_hand():
     """2,000,000 documents, 24,000 words: all of them carry 24 topics, the 12,000 most frequent all of 30."""
-    setting = Setting(2_000_000, 24_000, 30, 0.3, 1e-6)
+    setting = PlannedFit(2_000_000, 24_000, 30, 0.3, 1e-6)
     share = BudgetSplit().refine
     entry = averaged_noise(setting.mu, share, 4) / (2_000_000 / math.sqrt(setting.norm_squared))
     assert int(1 / (entry * 24_000)) < 30
@@ -167,14 +166,13 @@ def test_the_refinement_of_a_large_vocabulary_by_hand():
     assert words == 12_000
     assert found == pytest.approx(noise, rel=1e-4)
     assert errors.refinement_error(setting, share) == pytest.approx(noise * 30 * math.sqrt(60 / 12_000), rel=1e-4)
-    assert errors.refined(setting.with_topics(5), share)[0] == words  # cut for the topics asked for
-    assert errors.refined(replace(setting, n_topics=5), share)[0] == 24_000
+    assert errors.refined(replace(setting, found=5), share)[0] == words  # cut for the topics asked for
+    assert errors.refined(replace(setting, n_components=5), share)[0] == 24_000
 
 
 def test_the_forecast_knows_of_the_cut_of_a_large_vocabulary():
     """As many topics as were found on words as uneven as in text, but for two."""
-    with LARGE.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["kind"] == "Zipf"]
+    rows = [row for row in read_csv(LARGE) if row["kind"] == "Zipf"]
     assert {int(row["words"]) for row in rows} == {1_000, 10_000, 100_000}
     for row in rows:
         expected = plan(int(row["documents"]), int(row["words"]), 20, delta=1e-7)
@@ -244,22 +242,18 @@ def test_the_verdict_names_those_that_cannot_be_told_apart():
     assert plan(1_000, 300, 3, alpha0=1000.0).level == ()
 
 
-def test_published_bounds_take_their_own_parts_and_refuse():
-    setting = Setting(10**7, 300, 3, 1.0, 1e-6, 0.1)
-    equal = published_error(setting, 2)
-    assert published_error(setting, 2, {"sigma_k": 1 / 3, "e6": 1 / 3, "e8": 1 / 3}) == pytest.approx(equal)
-    assert published_error(setting, 2, {"sigma_k": 0.02, "e6": 0.68, "e8": 0.3}) < equal
-    # The margin 2/(N ε) ln(1/(2δ)) for sigma_k grows as its part shrinks.
-    assert (
-        published_error(replace(setting, n_documents=10_000), 2, {"sigma_k": 1e-3, "e6": 0.9, "e8": 0.09}) == math.inf
-    )
-    assert published_error(replace(setting, n_documents=10_000), 1) < math.inf
+def test_published_bounds_refuse():
+    setting = PlannedFit(10**7, 300, 3, 1.0, 1e-6, 0.1)
+    assert published_error(setting, 2) < math.inf
+    # The margin 2/(N ε) ln(1/(2δ)) for sigma_k grows as the documents get fewer.
+    assert published_error(replace(setting, n_documents=1_000), 2) == math.inf
+    assert published_error(replace(setting, n_documents=1_000), 1) < math.inf
 
 
 def test_a_vanishing_share_is_an_infinite_error_not_a_crash():
-    setting = Setting(1000, 100, 2, 1.0, 1e-6)
+    setting = PlannedFit(1000, 100, 2, 1.0, 1e-6)
     assert errors.second_moment_error(setting, 0.0, 100) > 1e100
-    assert errors.sequential_topics(setting, BudgetSplit(second=0.0, refine=0.855)) == 0
+    assert errors.expected_topics(setting, "sequential", BudgetSplit(second=0.0, refine=0.855)) == 0
 
 
 def test_what_is_said():
@@ -272,9 +266,3 @@ def test_what_is_said():
     assert len(rich.remarks) == 3
     assert "N > √d" in rich.remarks[2]
     assert "N <= √d" in plan(10, 10_000, 3).remarks[2]
-
-
-def test_the_search():
-    assert smallest(lambda value: value >= 1234.0, 3.0) == pytest.approx(1234, rel=0.02)
-    assert smallest(lambda value: False, 3.0) == math.inf
-    assert smallest(lambda value: True, 3.0) == 3.0

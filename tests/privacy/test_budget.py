@@ -8,7 +8,8 @@ import warnings
 import pytest
 
 from private_topics.errors import PrivacyError, PrivacyWarning
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget, sigma_for, warn_if_delta_large
+from private_topics.fits.split import BudgetSplit
+from private_topics.privacy.budget import PrivacyBudget, sigma_for, warn_if_delta_large
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "one", None, True])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.accountant import (
+from private_topics.privacy.curves import (
     gdp_delta,
     gdp_epsilon,
     mu_of_budget,

@@ -109,7 +109,7 @@ def test_scale_and_record_of_a_laplace_release():
     (event,) = run.accountant.events
     assert isinstance(event, LaplaceEvent)
     assert event.scale == pytest.approx(2.0 / (0.25 * 2.0), rel=1e-8)
-    assert event.epsilon <= 0.5
+    assert event.sensitivity / event.scale <= 0.5
     assert abs(np.abs(noise).mean() / event.scale - 1.0) < 5.5 / math.sqrt(noise.size)
     assert event.sigma == pytest.approx(math.sqrt(2.0) * event.scale)
 
@@ -164,7 +164,7 @@ def test_shares_that_sum_to_one_fit_and_cost_no_more_than_epsilon(shares):
     run = SimpleRun(PureBudget(0.9), noise_seed=0)
     for share in shares:
         released(run, L1, share, 2)
-    assert math.fsum(event.epsilon for event in run.accountant.events) <= 0.9
+    assert math.fsum(event.sensitivity / event.scale for event in run.accountant.events) <= 0.9
     assert run.epsilon_spent == pytest.approx(0.9)
 
 

@@ -13,13 +13,10 @@ from hypothesis.extra.numpy import arrays
 from private_topics.errors import InputError
 from private_topics.privacy.lattice import (
     LARGEST_INTEGER,
-    exact_sum,
-    floor_half_up,
-    quantise_down,
-    quantise_nearest,
     step_for,
     widened,
 )
+from private_topics.sums.quantised import rounded, truncated
 
 values = arrays(np.float64, 20, elements=st.floats(-1e3, 1e3))
 
@@ -27,7 +24,7 @@ values = arrays(np.float64, 20, elements=st.floats(-1e3, 1e3))
 @given(values, st.integers(-30, 5))
 def test_truncation_never_grows_an_entry(vector: np.ndarray, exponent: int) -> None:
     step = 2.0**exponent
-    quantised = quantise_down(vector, step) * step
+    quantised = truncated(vector, step) * step
     assert np.all(np.abs(quantised) <= np.abs(vector))
     assert np.all(np.abs(quantised - vector) < step)
 
@@ -36,21 +33,21 @@ def test_rounding_to_nearest_would_grow_a_norm() -> None:
     """Why contributions are truncated: 200 equal entries of a unit vector on a coarse grid."""
     vector = np.full(200, 200**-0.5)
     step = 2.0**-3
-    assert np.linalg.norm(quantise_nearest(vector, step) * step) > 1.5
-    assert np.linalg.norm(quantise_down(vector, step) * step) <= 1.0
+    assert np.linalg.norm(rounded(vector, step) * step) > 1.5
+    assert np.linalg.norm(truncated(vector, step) * step) <= 1.0
 
 
 @given(values, st.integers(-(10**6), 10**6))
-def test_floor_half_up_commutes_with_integer_shifts(vector: np.ndarray, shift: int) -> None:
+def test_rounding_half_up_commutes_with_integer_shifts(vector: np.ndarray, shift: int) -> None:
     vector = np.round(vector * 2**20) / 2**20  # so that the shift itself is exact
-    assert np.array_equal(floor_half_up(vector + shift), floor_half_up(vector) + shift)
+    assert np.array_equal(rounded(vector + shift, 1.0), rounded(vector, 1.0) + shift)
 
 
 def test_half_to_even_does_not_commute() -> None:
     halves = np.array([0.5, 1.5, 2.5])
     assert not np.array_equal(np.rint(halves + 1), np.rint(halves) + 1)
-    assert floor_half_up(halves).tolist() == [1, 2, 3]
-    assert floor_half_up([-0.5, np.nextafter(0.5, 0), 2.0**52 + 1]).tolist() == [0, 0, 2**52 + 1]
+    assert rounded(halves, 1.0).tolist() == [1, 2, 3]
+    assert rounded([-0.5, np.nextafter(0.5, 0), 2.0**52 + 1], 1.0).tolist() == [0, 0, 2**52 + 1]
 
 
 @given(st.floats(1e-9, 1e9), st.integers(1, 10**9), st.floats(1e-3, 1e12))
@@ -76,29 +73,20 @@ def test_impossible_lattices_are_refused(arguments: tuple[float, int, float]) ->
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 2.0**62])
 def test_values_off_the_lattice_are_refused_without_naming_them(bad: float) -> None:
     with pytest.raises(InputError) as caught:
-        quantise_down([1.0, bad], 1.0)
+        rounded([1.0, bad], 1.0)
     assert str(bad) not in str(caught.value)
 
 
 @pytest.mark.parametrize("step", [0.0, -0.5, 0.3, np.nan, np.inf])
 def test_steps_must_be_powers_of_two(step: float) -> None:
     with pytest.raises(InputError, match="power of two"):
-        quantise_down([1.0], step)
-
-
-def test_exact_sum_clamps_and_refuses_overflow() -> None:
-    rows = np.array([[3, -9], [4, 2]], dtype=np.int64)
-    assert exact_sum(rows, 5).tolist() == [7, -3]
-    with pytest.raises(InputError, match="64 bits"):
-        exact_sum(rows, 2**61)
-    with pytest.raises(InputError, match="int64"):
-        exact_sum(rows.astype(np.int32), 5)
+        rounded([1.0], step)
 
 
 @given(values, values)
 def test_widened_covers_a_rounded_aggregate(first: np.ndarray, second: np.ndarray) -> None:
     step = 0.25
     distance = float(np.linalg.norm(first - second))
-    rounded = np.linalg.norm((quantise_nearest(first, step) - quantise_nearest(second, step)) * step)
-    assert rounded <= widened(distance, step=step, entries=first.size)
+    moved = np.linalg.norm((rounded(first, step) - rounded(second, step)) * step)
+    assert moved <= widened(distance, step=step, entries=first.size)
     assert widened(1.0, float_error=0.125) >= 1.25

@@ -222,20 +222,6 @@ def test_recorded_before_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [event.name for event in run.accountant.events] == ["vector"]
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of all draws."""
-    sizes: list[int] = []
-    honest = NoiseStream.rounded_gaussian
-
-    def watched(stream: NoiseStream, count: int, ratio: float) -> np.ndarray:
-        sizes.append(count)
-        return honest(stream, count, ratio)
-
-    monkeypatch.setattr(NoiseStream, "rounded_gaussian", watched)
-    return sizes
-
-
 def test_nothing_is_drawn_when_recording_fails(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     run = PrivateRun(BUDGET)
     monkeypatch.setattr(run.accountant, "record", lambda event: 1 / 0)

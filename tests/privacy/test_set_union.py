@@ -18,8 +18,8 @@ from scipy.stats import binom, chi2, norm
 from private_topics.corpus.words.vocabulary import union_weights
 from private_topics.errors import PrivacyError
 from private_topics.privacy import mechanisms
-from private_topics.privacy.accountant import gdp_delta
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.curves import gdp_delta
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.set_union import SENSITIVITY, threshold_steps, units_to_pass, word_weight

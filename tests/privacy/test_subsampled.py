@@ -21,7 +21,7 @@ from private_topics.errors import PrivacyError
 from private_topics.privacy import subsampling
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget
-from private_topics.privacy.events import Event, GaussianEvent, SubsampledGaussianEvent
+from private_topics.privacy.events import GaussianEvent, SubsampledGaussianEvent
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.randomness import NoiseStream
@@ -216,7 +216,7 @@ def test_all_steps_together_cost_the_budget():
     assert released.event.norm_bound == pytest.approx(1.0)
     assert 0.995 <= run.epsilon_spent <= 1.0
     assert sum(run.shares_spent) == pytest.approx(1.0)
-    assert run.accountant.method == "pld"
+    assert run.accounting == "privacy loss distributions of subsampled releases"
     price = subsampled_delta(released.event.mu, NON_NEGATIVE, run.rate, 20, 1.0)
     assert run.accountant.delta(1.0) == pytest.approx(price, rel=1e-6)
     with pytest.raises(PrivacyError, match="20 steps"):
@@ -310,7 +310,6 @@ def test_rate_one_is_a_gaussian_run():
     members, released = one_step(run, query_of(run), (3, 2))
     assert members.all()
     assert kinds == [{}]
-    assert run.accountant.method == "gdp"
     assert run.mu_total == PrivateRun(BUDGET).mu_total
     assert released.event.mu == pytest.approx(run.mu_total / math.sqrt(20))
     assert run.accounting == "Gaussian differential privacy"
@@ -347,10 +346,9 @@ def test_seeded_runs_repeat_and_say_so():
     assert run_of(noise_seed=None).private
 
 
-def test_events_survive_a_file():
+def test_forged_events_are_refused():
     run = run_of()
     _, released = one_step(run, query_of(run), (3, 2))
-    assert Event.from_dict(released.event.to_dict()) == released.event
     for change in ({"rate": 0.0}, {"rate": 1.5}, {"norm_bound": 0.1}, {"norm_bound": 3.0}):
         with pytest.raises(PrivacyError):
-            Event.from_dict(released.event.to_dict() | change)
+            dataclasses.replace(released.event, **change)

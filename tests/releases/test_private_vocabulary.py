@@ -13,16 +13,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from private_support import context_of
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.corpus.words.vocabulary import union_weights, user_units
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError, PrivacyError
-from private_topics.fits.sequential import Sequential
-from private_topics.privacy.accountant import zcdp_delta
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
-from private_topics.privacy.events import DiscreteThresholdEvent, Event, ThresholdEvent
+from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.fits.split import BudgetSplit
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.curves import zcdp_delta
+from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
 from private_topics.privacy.randomness import NoiseStream
@@ -217,8 +219,8 @@ def test_a_fit_with_its_vocabulary_stays_within_the_budget() -> None:
     assert len(ledger.spent) == 1
     assert len(words) > 30
     kept = validate_counts(counts[:, [int(word[1:]) for word in words]])
-    corpus = PrivateCorpus.of(MatrixBlocks(kept))
-    Sequential(run, split, corpus, 2, 1.0, 1, np.random.RandomState(0), lambda stage: None).fit()
+    corpus = LocalCorpus.of(MatrixBlocks(kept))
+    SEQUENTIAL.model(context_of(SEQUENTIAL, run, corpus, n_topics=2, refine_steps=1, split=split))
     assert len(run.accountant.events) > 8
     assert run.accountant.delta(10.0) <= 1e-6
     assert run.accountant.epsilon(1e-6) == pytest.approx(10.0, rel=1e-3)
@@ -249,23 +251,8 @@ def test_the_exact_sampler_is_priced_in_zcdp() -> None:
     release_vocabulary(run, [["a"], ["b"]], share=0.5)
     (event,) = run.accountant.events
     assert isinstance(event, DiscreteThresholdEvent)
-    assert Event.from_dict(event.to_dict()) == event
-    expected = zcdp_delta(event.rho, 1.0 + math.log1p(-1e-7)) + 1e-7
+    expected = zcdp_delta(event.mu**2 / 2, 1.0 + math.log1p(-1e-7)) + 1e-7
     assert run.accountant.delta(1.0) == pytest.approx(expected, rel=1e-9)
-    assert run.accountant.method == "zcdp"
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    sizes: list[int] = []
-    honest = NoiseStream.rounded_gaussian
-
-    def watched(stream: NoiseStream, count: int, ratio: float) -> np.ndarray:
-        sizes.append(count)
-        return honest(stream, count, ratio)
-
-    monkeypatch.setattr(NoiseStream, "rounded_gaussian", watched)
-    return sizes
 
 
 def test_refused_before_anything_is_charged_or_drawn(drawn: list[int]) -> None:

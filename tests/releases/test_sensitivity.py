@@ -39,7 +39,7 @@ from private_support import (
 )
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
-from private_topics.sums import norm_histogram, quantised, unit_sums
+from private_topics.sums import norms, quantised, unit_sums
 from private_topics.sums.quantised import ASSEMBLY_ERROR, FrameNorms, QuantisedFrameSums
 
 N_WORDS = 12
@@ -214,7 +214,7 @@ def test_contributions_that_are_too_large_are_caught(module, names, monkeypatch)
 
 
 def test_clip_factors_and_counts_that_are_too_large_are_caught(monkeypatch):
-    exact, add_norms = quantised.truncated, norm_histogram.add_norms
+    exact, add_norms = quantised.truncated, norms.add_norms
 
     def add_more(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndarray) -> None:
         add_norms(norms, 1.5 * share, step, counts)

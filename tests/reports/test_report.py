@@ -176,7 +176,7 @@ def test_a_private_vocabulary_is_counted_in_words_of_a_unit_and_stands_before_th
     table = page.part('<table aria-describedby="releases-p"')
     assert '<th scope="row">vocabulary</th><td class="num">≤ 100 per unit</td>' in table
     assert f'<td class="num">{sum(release.coordinates for release in releases[1:]):,}</td>' in table
-    assert "so many words of one document count at most" in page.text
+    assert "at most 100 words per document are counted" in page.text
     assert "Before the graph begins, with noise of their own: vocabulary (10.0%)." in page.text
     assert "Of the vocabulary no number is published" in page.text
 

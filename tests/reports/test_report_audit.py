@@ -12,8 +12,7 @@ import pytest
 from report_support import DATE, HOSTILE, Page, assert_sound, report
 
 from private_topics.audit import AuditResult, ReleaseAudit, WholeAudit, sealed, verify
-from private_topics.reports.audit import audit_context, write_audit
-from private_topics.reports.audit_numbers import CLAIM_AT, claim_bar, number_of
+from private_topics.reports.audit import CLAIM_AT, audit_context, claim_bar, number_of, write_audit
 
 PAIR = ("empty", "a rare word")
 SETTINGS = {"epsilon": 5.0, "unit": "document", "n_units": 6_000, "n_documents": 6_000, "n_words": 60,

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from private_support import captured_releases, replaced_aggregates
 from private_topics import BudgetSplit, make_lda_corpus
-from private_topics.privacy.accountant import mu_of_budget
+from private_topics.privacy.curves import mu_of_budget
 from private_topics.reports.topics import printable
 from private_topics.reports.verdict import best_guess
 

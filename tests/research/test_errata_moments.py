@@ -35,7 +35,7 @@ def test_the_moments_used_here_are_those_of_lda():
 
 @pytest.mark.parametrize("alpha0", ALPHAS)
 def test_second_moment_l1(alpha0):
-    found = moments.second_moment_l1(alpha0, n=12)
+    found = moments.second_moment(1, alpha0, n=12)
     assert found.attained > 1.1 * found.published
     assert found.attained == pytest.approx(found.corrected)
     assert moments.largest_second_change(alpha0, 1) == pytest.approx(found.corrected)
@@ -43,7 +43,7 @@ def test_second_moment_l1(alpha0):
 
 @pytest.mark.parametrize("alpha0", ALPHAS)
 def test_second_moment_l2(alpha0):
-    found = moments.second_moment_l2(alpha0)
+    found = moments.second_moment(2, alpha0)
     assert found.attained == pytest.approx(found.corrected)
     assert moments.largest_second_change(alpha0, 2) == pytest.approx(found.corrected)
     assert (found.attained > found.published) == (alpha0 > 1 + math.sqrt(2))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from counterexamples import noise
-from private_topics.paper import noise_scales
+from private_topics.paper import bounds, noise_scales
 from private_topics.privacy.curves import gdp_delta, mu_of_budget
 
 
@@ -42,7 +42,8 @@ def test_classical_range():
 
 def test_lower_bound_zero():
     assert noise.lower_bound_zero().attained < 1e-12
-    assert noise_scales.configuration_tensor_scale(n_documents=1000, n_topics=3, sigma_k=0.0) == math.inf
+    nothing = {"n_documents": 1000, "n_topics": 3, "alpha0": 1.0, "sigma_k": 0.0}
+    assert bounds.published_tensor_sensitivity(**nothing) == math.inf
 
 
 def test_unreleased_scale():

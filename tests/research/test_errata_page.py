@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import errata
+from stored import between
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -20,8 +21,8 @@ def findings():
 
 @pytest.mark.slow
 def test_the_table_is_what_the_command_prints(findings):
-    """`python benchmarks/errata.py --write docs/errata.md` renews it. Numbers may differ in the third digit."""
-    on_page = [line.split("|")[1:-1] for line in errata.between_markers(PAGE).splitlines()]
+    """`python research/errata.py --write docs/errata.md` renews it. Numbers may differ in the third digit."""
+    on_page = [line.split("|")[1:-1] for line in between(PAGE, "research/errata.py").splitlines()]
     printed = [line.split("|")[1:-1] for line in errata.table(findings).splitlines()]
     assert [row[:2] for row in on_page] == [row[:2] for row in printed]
     for was, now in zip(on_page[2:], printed[2:], strict=True):
@@ -39,7 +40,7 @@ def test_every_finding_has_its_own_name_and_its_paragraph(findings):
 
 def test_every_test_named_exists():
     named = set(re.findall(r"`(test_[a-z_0-9]+)`", PAGE))
-    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "errata").glob("test_*.py"))]
+    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "research").glob("test_*.py"))]
     existing = set(re.findall(r"^def (test_\w+)", "\n".join(sources), re.MULTILINE))
     assert named <= existing
     assert len(named) > 40

@@ -7,11 +7,10 @@ Newton's method in extended precision.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
+from noise_support import symmetric_basis
 from private_topics.spectral import certificate
 from private_topics.spectral.certificate import Centre, Certificate, centre_of, certify, unweighted, weighted
 
@@ -30,7 +29,7 @@ def tensor_of(rank: int, noise: float, seed: int = 0) -> np.ndarray:
 
 def direction(rank: int, random: np.random.Generator) -> np.ndarray:
     """A random symmetric tensor of norm one."""
-    drawn = certificate.symmetric_part(random.normal(size=(rank, rank, rank)))
+    drawn = certificate.exactly_symmetric(random.normal(size=(rank, rank, rank)))
     return drawn / np.linalg.norm(drawn)
 
 
@@ -65,16 +64,6 @@ def steepest(around: Centre, solutions: np.ndarray, tensor: np.ndarray) -> np.nd
     moves = np.einsum("iab,nib->nia", maps, rows).reshape(len(basis), -1)
     left = np.linalg.svd(moves)[0][:, 0]
     return np.einsum("n,nabc->abc", left, basis)
-
-
-def symmetric_basis(rank: int) -> np.ndarray:
-    found = []
-    for index in itertools.combinations_with_replacement(range(rank), 3):
-        tensor = np.zeros((rank,) * 3)
-        for order in itertools.permutations(index):
-            tensor[order] = 1.0
-        found.append(tensor / np.linalg.norm(tensor))
-    return np.array(found)
 
 
 def attained(bound: Certificate, seed: int = 1, pairs: int = 40) -> float:

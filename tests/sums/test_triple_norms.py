@@ -22,14 +22,14 @@ from private_topics.sums.packed_moments import (
     packed_triples,
     unpack_pairs,
 )
+from private_topics.sums.parts import DocumentWeights
 from private_topics.sums.triple_norms import (
     MOST_DOCUMENTS,
-    MOST_WORDS,
+    MOST_PROJECTED,
     PROJECTION_ERROR,
     SMALLEST_SHARE,
     projected_third,
     triple_norms,
-    triple_weights,
 )
 
 N_WORDS = 5
@@ -86,7 +86,7 @@ def test_norm_counts_the_full_length_and_only_the_words_present():
 
 
 def test_weights_of_short_documents_are_zero():
-    np.testing.assert_array_equal(triple_weights(np.array([0, 2, 3, 5])), [0.0, 0.0, 1 / 6, 1 / 60])
+    np.testing.assert_array_equal(DocumentWeights.of_lengths(np.array([0, 2, 3, 5])).third, [0.0, 0.0, 1 / 6, 1 / 60])
 
 
 @given(st.lists(documents, min_size=1, max_size=4))
@@ -134,7 +134,10 @@ def test_the_error_of_the_projection_is_certified(count):
     texts = [dict.fromkeys(range(n_words), count + n) for n in range(n_units)]
     block, lengths = block_of(texts, n_words)
     clip = 0.7 * float(triple_norms(block.indptr, block.counts, lengths).max())
-    weights = np.minimum(1.0, clip / triple_norms(block.indptr, block.counts, lengths)) * triple_weights(lengths)
+    weights = (
+        np.minimum(1.0, clip / triple_norms(block.indptr, block.counts, lengths))
+        * DocumentWeights.of_lengths(lengths).third
+    )
     got = projected_third(block, weights, basis)
     columns = np.vectorize(Fraction, otypes=[object])(basis)
     exact = np.zeros((rank,) * 3, object)
@@ -154,7 +157,7 @@ def test_the_error_of_the_projection_is_certified(count):
 
 
 def test_beyond_what_is_certified_is_refused():
-    for n_documents, n_words in ((MOST_DOCUMENTS + 1, 2), (1, MOST_WORDS + 1)):
+    for n_documents, n_words in ((MOST_DOCUMENTS + 1, 2), (1, MOST_PROJECTED + 1)):
         block, lengths = block_of([{0: 3}] * n_documents, n_words)
         with pytest.raises(InputError, match="at most"):
-            projected_third(block, triple_weights(lengths), np.ones((n_words, 1)))
+            projected_third(block, DocumentWeights.of_lengths(lengths).third, np.ones((n_words, 1)))

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
-from private_topics.sums.features import DocumentWeights
+from private_topics.sums.parts import DocumentWeights
 from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.third_order import FrameSums
 

@@ -54,7 +54,7 @@ def test_no_size_goes_without_its_clip(size):
     pairs, _ = total_of(ClippedPairs(words, CLIP, STEP, STEP), part)
     mirror_upper(pairs)
     found["second moment"] = pairs * STEP, CLIP
-    clipped = ClippedFrameMoments(words, frame, n_documents, CLIP, CLIP, STEP)
+    clipped = ClippedFrameMoments(words, frame, n_documents, CLIP, CLIP, STEP, STEP, STEP)
     sums = clipped.sums(total_of(clipped, part))
     found["frame second moment"] = sums.second(), CLIP
     found["frame third moment"] = sums.third(), CLIP

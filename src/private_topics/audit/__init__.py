@@ -3,7 +3,6 @@
 from private_topics.audit.auditing import audit
 from private_topics.audit.made_up import corpus_like
 from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit
-from private_topics.audit.seal import sealed, verify
-from private_topics.reports.audit import seal
+from private_topics.audit.seal import seal, sealed, verify
 
 __all__ = ["AuditResult", "ReleaseAudit", "WholeAudit", "audit", "corpus_like", "seal", "sealed", "verify"]

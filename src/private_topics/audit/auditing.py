@@ -8,7 +8,6 @@ it has to be public.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from scipy.sparse import csr_array
@@ -19,9 +18,9 @@ from private_topics.audit.neighbours import Base, extreme_units
 from private_topics.audit.recording import (
     CorpusDependenceError,
     Entering,
+    Fitted,
     RecordingRun,
-    WatchedLDA,
-    audited_settings,
+    audited_parameters,
     record,
     replay,
 )
@@ -30,13 +29,13 @@ from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit, p
 from private_topics.audit.sensitivity import Family, Farthest, exceeds
 from private_topics.audit.whole_fits import GUESSED_FROM, Attack, attack_final_model, attack_in_one_run
 from private_topics.errors import InputError
-from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.private import PrivateSpectralLDA, settings_of
+from private_topics.fits.private import FitSettings
 from private_topics.privacy.events import GaussianEvent
+from private_topics.progress import SILENT, Progress
 
 WHOLE_TESTS = 3
 FEWEST_TOGETHER = 3
-
-Progress = Callable[[str], None]
 
 
 def audit(
@@ -48,7 +47,7 @@ def audit(
     fits: int = 100,
     confidence: float = 0.9999,
     corpus: str = "public or made up",
-    progress: Progress = lambda stage: None,
+    progress: Progress = SILENT,
 ) -> AuditResult:
     """Attack what `model`, which need not be fitted, claims of a fit to `X`. `X` must be public: nothing is charged.
 
@@ -63,31 +62,32 @@ def audit(
     progress : is told each stage.
     """
     _check_numbers(trials, fits, confidence)
-    settings, base = audited_settings(model), Base.of(X, groups)
-    progress("recording a fit")
+    parameters, base = audited_parameters(model), Base.of(X, groups)
+    settings = settings_of(PrivateSpectralLDA(**parameters))
+    progress.stage("recording a fit")
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))
     level = (1.0 - confidence) / (2 * len(events) + WHOLE_TESTS)
-    units = extreme_units(base, fitted.components_, fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum())
+    units = extreme_units(base, fitted.model.topics, fitted.model.alpha / fitted.model.alpha.sum())
     family, trouble = _replayed(settings, base, fitted, run, units, events, progress)
     farthest = [family.farthest(index) for index in range(len(events))]
     together = family.farthest_together()
     mu = run.accountant.mu
     trouble += _group_trouble(settings, base, run, units, together, mu)
-    seed = settings["noise_seed"]
-    progress("playing against each release")
+    seed = settings.noise_seed
+    progress.stage("playing against each release")
     each = play(stakes_each(farthest, base.n_units), run.budget, trials, seed_of(seed, 1))
-    progress("playing against all releases together")
+    progress.stage("playing against all releases together")
     whole = play(stakes_together(together, mu, base.n_units), run.budget, trials, seed_of(seed, 2))
-    progress("playing against the final model")
+    progress.stage("playing against the final model")
     pair = (units[together[0].pair[0]], units[together[0].pair[1]])
-    final = attack_final_model(settings, base, pair, mu=run.mu_total, fits=fits, level=level)
-    progress("guessing many coins in one run")
+    final = attack_final_model(parameters, base, pair, mu=run.mu_total, fits=fits, level=level)
+    progress.stage("guessing many coins in one run")
     first_mu = next(event.mu for event in events if event.name == GUESSED_FROM)
     one_run = attack_in_one_run(settings, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
     return AuditResult(
-        settings=public_settings(settings, base, trials, fits) | {"corpus": corpus},
-        statement=fitted.privacy_.to_dict(),
+        settings=public_settings(parameters, base, trials, fits) | {"corpus": corpus},
+        statement=fitted.statement.to_dict(),
         confidence=confidence,
         neighbours=tuple(units),
         trouble=tuple(trouble),
@@ -105,9 +105,9 @@ def _check_numbers(trials: int, fits: int, confidence: float) -> None:
 
 
 def _replayed(
-    settings: dict[str, Any],
+    settings: FitSettings,
     base: Base,
-    fitted: WatchedLDA,
+    fitted: Fitted,
     run: RecordingRun,
     units: dict[str, csr_array],
     events: tuple[GaussianEvent, ...],
@@ -119,19 +119,19 @@ def _replayed(
     for name, unit in units.items():
         if name in members:
             continue
-        progress(f"replaying a neighbour: {name}")
+        progress.stage(f"replaying a neighbour: {name}")
         try:
             other, members[name] = replay(settings, run.seen, *base.replaced([unit]))
         except CorpusDependenceError as error:
             trouble.append(str(error))
             continue
-        if other.left_behind() != fitted.left_behind():
+        if not other.like(fitted):
             trouble.append("The model depends on the corpus beyond its released values.")
     return Family(events, members), list(dict.fromkeys(trouble))
 
 
 def _group_trouble(
-    settings: dict[str, Any],
+    settings: FitSettings,
     base: Base,
     run: RecordingRun,
     units: dict[str, csr_array],

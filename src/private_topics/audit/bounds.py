@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import beta
 
+from private_topics.bisection import last_that_holds
 from private_topics.privacy.curves import gdp_epsilon
 
 LARGEST_MU = 64.0
@@ -47,15 +48,16 @@ def mu_of_scores(without: np.ndarray, within: np.ndarray, level: float, training
 
 def mu_of_one_run(correct: int, guesses: int, level: float) -> float:
     """The largest mu that so many correct guesses of independent fair coins refute at `level`."""
-    if not possible(0.0, correct, guesses, level):
-        low, high = 0.0, 1.0
-        while high < LARGEST_MU and not possible(high, correct, guesses, level):
-            low, high = high, 2 * high
-        while high - low > 1e-6 * high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if possible(middle, correct, guesses, level) else (middle, high)
-        return low
-    return 0.0
+
+    def refuted(mu: float) -> bool:
+        return not possible(mu, correct, guesses, level)
+
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while high < LARGEST_MU and refuted(high):
+        low, high = high, 2 * high
+    return last_that_holds(refuted, low, high, lambda low, high: high - low > 1e-6 * high)
 
 
 def possible(mu: float, correct: int, guesses: int, probability: float) -> bool:

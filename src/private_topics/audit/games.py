@@ -32,7 +32,7 @@ class TrialRun(PrivateRun):
     """A run that is played again and again: each trial has the whole budget, and the noise stream runs on."""
 
     def begin(self) -> None:
-        self.accountant = Accountant(sampler_delta=self.sampler_delta)
+        self.accountant = Accountant()
 
 
 @dataclass(frozen=True, eq=False)

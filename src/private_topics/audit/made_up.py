@@ -7,7 +7,7 @@ releases a fit makes depends on these sizes; others are tried where the fit woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from private_topics.audit.recording import fit_quietly
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.progress import SILENT, Progress
 
 MEAN_LENGTH = 50
 DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1
@@ -34,7 +35,6 @@ FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "con
 """Settings of a model; some of them the audit refuses."""
 
 Counted = tuple[sp.csr_array, np.ndarray | None]
-Progress = Callable[[str], None]
 
 
 def fresh(model: PrivateSpectralLDA, **others: Any) -> PrivateSpectralLDA:
@@ -63,7 +63,7 @@ def corpus_like(
     documents_per_user: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    progress: Progress = lambda stage: None,
+    progress: Progress = SILENT,
 ) -> tuple[sp.csr_array, np.ndarray | None]:
     """Counts, and the user of each document or None, to audit a fitted model on: `audit(model, X, groups=groups)`.
 
@@ -74,12 +74,12 @@ def corpus_like(
     words : the model's own, or as many of its frequent ones as an audit can afford, where not given.
     documents_per_user : of a model whose units are users; 3 where not given.
     random_state, n_jobs : seed of the corpus; threads of the fits that are tried.
-    progress : is told each stage.
+    progress : hears of each stage.
     """
     per_user = _per_user(model, documents_per_user)
     words = _affordable_words(model) if words is None else words
     if words > model.n_features_in_:
-        raise InputError(f"The model has {model.n_features_in_} words: the corpus that is made up has no more.")
+        raise InputError(f"The model has {model.n_features_in_} words: a synthetic corpus cannot have more.")
     topics = _on_frequent_words(model, words)
     if documents is not None:
         return _drawn(topics, model.doc_topic_prior_, documents, random_state), _users(documents, per_user)
@@ -87,7 +87,7 @@ def corpus_like(
     settings = fresh(model, n_jobs=n_jobs, random_state=0)
     best: tuple[int, Counted] | None = None
     for units in _sizes(int(model.privacy_.n_units), per_user):
-        progress(f"choosing the size of the corpus: {units:,} units")
+        progress.stage(f"choosing the size of the corpus: {units:,} units")
         documents = units * per_user
         corpus = _drawn(topics, model.doc_topic_prior_, documents, random_state), _users(documents, per_user)
         missing = _missing(settings, corpus, wanted)
@@ -100,7 +100,7 @@ def corpus_like(
 
 
 def _per_user(model: PrivateSpectralLDA, asked: int | None) -> int:
-    """The units of the corpus must be those of the model: an audit of others says nothing of its guarantee."""
+    """The units of the corpus must be those of the model: an audit of others says nothing about its guarantee."""
     users = model.privacy_.unit == "user"
     if asked is None:
         return DOCUMENTS_PER_USER if users else 1

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.matrix import stack_rows
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
 
 LONG, LARGEST_COUNT = 1_000, 2**31 - 1
@@ -30,7 +30,7 @@ class Base:
 
     @classmethod
     def of(cls, X: Any, groups: Any = None) -> Base:
-        corpus = PrivateCorpus.of(as_blocks(X, caller="audit"), groups)
+        corpus = LocalCorpus.of(as_blocks(X, caller="audit"), groups)
         if corpus.n_units < FEWEST_UNITS:
             raise InputError(f"audit needs a corpus of at least {FEWEST_UNITS} units.")
         return cls(stack_rows(list(corpus.blocks)), corpus.unit, corpus.n_units)

@@ -8,18 +8,21 @@ the neighbour changes must then be inside the aggregates: queries, shares and th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.errors import InputError, PrivacyError, PrivacyWarning
-from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.fits.choice import Choice
+from private_topics.estimators.private import PrivateSpectralLDA, settings_of
+from private_topics.fits.fit import PrivateModel
+from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+from private_topics.privacy.statement import PrivacyStatement
 
 Integers = npt.NDArray[np.int64]
 
@@ -76,79 +79,66 @@ class ReplayingRun(PrivateRun):
         return released
 
 
-class WatchedLDA(PrivateSpectralLDA):
-    """The estimator as the user set it, whose fit happens in a run that the audit provides."""
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit left behind: all that a reader of the model could see."""
 
-    open_run: Callable[..., PrivateRun]
+    model: PrivateModel
+    statement: PrivacyStatement
 
-    def _run(self, choice: Choice, reserve: Callable[..., None] | None, **kind: Any) -> PrivateRun:
-        budget = choice.budget(self.epsilon, self.delta)
-        return self.open_run(budget, sampler=self.sampler, noise_seed=self.noise_seed, **kind)
-
-    def left_behind(self) -> dict[str, Any]:
-        """All that a reader of the fitted model could see."""
-        return {
-            "components": self.components_.tobytes(),
-            "shape": self.components_.shape,
-            "prior": self.doc_topic_prior_.tobytes(),
-            "supported": self.supported_components_,
-            "spectrum": self.spectrum_,
-            "privacy": self.privacy_,
-        }
-
-
-def watched(settings: dict[str, Any], open_run: Callable[..., PrivateRun]) -> WatchedLDA:
-    model = WatchedLDA(**settings)
-    model.open_run = open_run
-    return model
+    def like(self, other: Fitted) -> bool:
+        """Whether a reader could tell the two apart."""
+        ours, theirs = self.model, other.model
+        return (
+            (ours.topics.shape, ours.topics.tobytes()) == (theirs.topics.shape, theirs.topics.tobytes())
+            and ours.alpha.tobytes() == theirs.alpha.tobytes()
+            and (ours.supported, ours.spectrum) == (theirs.supported, theirs.spectrum)
+            and self.statement == other.statement
+        )
 
 
 def fit_quietly(model: PrivateSpectralLDA, counts: Any, groups: Any) -> None:
     """A fit whose warnings (too few documents for all topics, say) are not for the reader of an audit."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
+    with _no_warnings():
         model.fit(counts, groups=groups)
 
 
-def record(settings: dict[str, Any], counts: Any, groups: Any) -> tuple[WatchedLDA, RecordingRun]:
+def _no_warnings() -> warnings.catch_warnings[None]:
+    return warnings.catch_warnings(action="ignore", category=PrivacyWarning)
+
+
+def fitted_in(run: PrivateRun, settings: FitSettings, counts: Any, groups: Any) -> Fitted:
+    """A fit in a run of the audit."""
+    fit = PrivateFit(settings, FitAccount(None, {}), run)
+    with _no_warnings(), fit.over(as_blocks(counts), groups) as context:
+        return Fitted(*fit.model(context, f"the vocabulary of {context.n_words:,} words"))
+
+
+def record(settings: FitSettings, counts: Any, groups: Any) -> tuple[Fitted, RecordingRun]:
     """A real fit, and what entered and left each of its releases."""
-    runs: list[RecordingRun] = []
-
-    def open_run(budget: PrivacyBudget, **kind: Any) -> PrivateRun:
-        runs.append(RecordingRun(budget, **kind))
-        return runs[-1]
-
-    model = watched(settings, open_run)
-    fit_quietly(model, counts, groups)
-    return model, runs[0]
+    run = RecordingRun(settings.budget, sampler=settings.sampler, noise_seed=settings.noise_seed)
+    return fitted_in(run, settings, counts, groups), run
 
 
 def replay(
-    settings: dict[str, Any], recorded: list[tuple[Entering, Released]], counts: Any, groups: Any
-) -> tuple[WatchedLDA, list[Entering]]:
+    settings: FitSettings, recorded: list[tuple[Entering, Released]], counts: Any, groups: Any
+) -> tuple[Fitted, list[Entering]]:
     """The same fit on a neighbour, with every released value held fixed."""
-    runs: list[ReplayingRun] = []
-
-    def open_run(budget: PrivacyBudget, **kind: Any) -> PrivateRun:
-        runs.append(ReplayingRun(budget, recorded, **kind))
-        return runs[-1]
-
-    model = watched(settings, open_run)
-    fit_quietly(model, counts, groups)
-    if len(runs[0].entering) != len(recorded):
+    run = ReplayingRun(settings.budget, recorded, sampler=settings.sampler, noise_seed=settings.noise_seed)
+    fitted = fitted_in(run, settings, counts, groups)
+    if len(run.entering) != len(recorded):
         raise CorpusDependenceError("A neighbouring corpus has fewer releases than the recorded one.")
-    return model, runs[0].entering
+    return fitted, run.entering
 
 
-def audited_settings(model: PrivateSpectralLDA) -> dict[str, Any]:
-    """The user's settings without ledger and screen; only what is proved in Gaussian differential privacy."""
-    choice = model._check_privacy_parameters()
-    if choice.reasons or choice.pure or model.sampler != "fast":
+def audited_parameters(model: PrivateSpectralLDA) -> dict[str, Any]:
+    """The user's parameters without ledger and screen; only what is proved in Gaussian differential privacy."""
+    if settings_of(model).fit.adds_up or model.sampler != "fast":
         raise InputError(
             "audit takes calibration='proved', a delta above 0 and sampler='fast': the games are played against "
             "Gaussian differential privacy, which the other settings do not claim."
         )
-    settings: dict[str, Any] = model.get_params(deep=False)
-    if not isinstance(settings["random_state"], int | np.integer | None):
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int | np.integer | None):
         raise InputError("audit fits many times: the 'random_state' of its model must be None or an int.")
-    return settings | {"ledger": None, "verbose": False}
+    return parameters | {"ledger": None, "verbose": False}

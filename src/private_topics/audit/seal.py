@@ -1,35 +1,34 @@
 """The seal of an audit: a SHA-256 digest over its canonical JSON, which anybody can compute again.
 
 There is no key. The digest shows that result, settings, versions and privacy statement are the ones that were sealed
-together; it does not say who sealed them. Keep it apart from the page, or sign it with the tool your house uses.
+together; it does not say who sealed them. Keep it apart from the page, or sign it with
+the tool your organisation uses.
 """
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import os
-import platform
 import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
-
-from private_topics._version import __version__
+from private_topics._version import versions
 from private_topics.audit.coverage import coverage
 from private_topics.audit.result import AuditResult
 from private_topics.errors import InputError
-from private_topics.reports.audit import BEGIN, END, SEAL, seal
 
+BEGIN, END = "----- begin sealed audit -----", "----- end sealed audit -----"
+SEAL = "Audit seal, SHA-256:"
 _DIGEST = re.compile(re.escape(SEAL) + r"\s*([0-9a-f]{64})")
 
 
 def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -> dict[str, Any]:
     """All that the digest covers; `model_statement` is that of a model for whose settings the audit was run.
 
-    It is compared with the audited fit: what of its claims was attacked is part of the content.
+    It is compared with the audited fit: which of its claims were attacked is part of the content.
     """
     return {
         "format": "private-topics audit 1",
@@ -40,13 +39,14 @@ def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -
     }
 
 
-def versions() -> dict[str, str]:
-    return {
-        "private-topics": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
+def canonical(content: dict[str, Any]) -> str:
+    """One spelling: sorted names, no spaces, ASCII, the shortest digits of every float."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def seal(content: dict[str, Any]) -> str:
+    """The digest of the sealed content."""
+    return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
 def verify(path: str | os.PathLike[str], digest: str | None = None) -> bool:

@@ -8,7 +8,7 @@ Melis and Chaudhuri 2024). Neighbours replace units in both: flipping one coin r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ from private_topics.audit.neighbours import Base, rows_of
 from private_topics.audit.recording import fit_quietly, record
 from private_topics.audit.sensitivity import copies_for
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.fits.private import FitSettings
+from private_topics.releases.unigram import UNIGRAM
 
 LARGEST_PART = 0.5
 """Of the units, that canaries of the one run may replace."""
 SMALL_UNITS = 2_000
 """Units of the corpus whose final models are attacked: many fits have to be cheap."""
-GUESSED_FROM = "unigram"
+GUESSED_FROM = UNIGRAM.name
 CANARY_LENGTH = 100
 
 
@@ -40,7 +42,7 @@ class Attack:
 
 
 def attack_final_model(
-    settings: dict[str, Any],
+    parameters: dict[str, Any],
     base: Base,
     units: tuple[sp.csr_array, sp.csr_array],
     *,
@@ -56,7 +58,8 @@ def attack_final_model(
     for kind, unit in enumerate(units):
         counts, groups = base.replaced([unit] * copies)
         for fit in range(half):
-            model = PrivateSpectralLDA(**settings | {"noise_seed": seed_of(settings["noise_seed"], 3, kind, fit)})
+            seeded = parameters | {"noise_seed": seed_of(parameters["noise_seed"], 3, kind, fit)}
+            model = PrivateSpectralLDA(**seeded)
             fit_quietly(model, counts, groups)
             scores[kind, fit] = log_likelihood(model, units[1]) - log_likelihood(model, units[0])
     bound = mu_of_scores(scores[0], scores[1], level, TRAINING) / copies
@@ -73,7 +76,7 @@ def log_likelihood(model: PrivateSpectralLDA, unit: sp.csr_array) -> float:
     return float(words @ np.log(mixture) / words.sum())
 
 
-def attack_in_one_run(settings: dict[str, Any], base: Base, *, mu: float, level: float, seed: int | None) -> Attack:
+def attack_in_one_run(settings: FitSettings, base: Base, *, mu: float, level: float, seed: int | None) -> Attack:
     """Groups of canaries, each repeating the one or the other of two words; all guessed from the unigram release.
 
     `mu` is that of the release. A document of one word moves the release by one along that word, so the attacker
@@ -88,7 +91,7 @@ def attack_in_one_run(settings: dict[str, Any], base: Base, *, mu: float, level:
     coins = random.integers(0, 2, groups)
     chosen = pairs[np.arange(groups), coins]
     units = [rows_of([{int(word): CANARY_LENGTH}], base.n_words) for word in chosen for _ in range(copies)]
-    _, run = record(settings | {"noise_seed": seed_of(settings["noise_seed"], 4)}, *base.replaced(units))
+    _, run = record(replace(settings, noise_seed=seed_of(settings.noise_seed, 4)), *base.replaced(units))
     entering, released = next(one for one in run.seen if one[0].query.name == GUESSED_FROM)
     rest = entering.aggregate * entering.query.step
     np.subtract.at(rest, chosen, float(copies))

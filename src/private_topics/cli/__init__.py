@@ -4,10 +4,10 @@ Exit status 0, 1 (a run failed, with one line that says why) or 2 (bad usage). N
 """
 
 from private_topics.cli.app import app
-from private_topics.cli.auditing import audit
+from private_topics.cli.audit_command import audit
 from private_topics.cli.budget import budget_app, plan
-from private_topics.cli.demonstration import demo, reproduce_paper
-from private_topics.cli.fitting import fit
+from private_topics.cli.demo_command import demo, reproduce_paper
+from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report, show_topics, transform
 from private_topics.cli.vocabulary import vocabulary_app
 

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from private_topics.planning.plan import Plan
     from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 
-LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.", show_default=False)]
+LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
 
 PLAN_NOTE = """\
-topics: how many are found. error: of a topic, relative to its length; 1 is what says nothing. documents: for all
+topics: how many are found. error: of a topic, relative to its length; 1 means uninformative. documents: for all
 topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
 Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
 where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
+PLAN_NUMBERS = (
+    "expected_topics", "enough", "documents_needed", "epsilon_needed", "units_to_name_a_word", "refined_words"
+)  # fmt: skip
 
 budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corpora, across runs.")
 
@@ -36,9 +39,9 @@ budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corp
 @budget_app.command()
 def register(
     ledger: LedgerPath,
-    corpus: Annotated[str, typer.Option(help="Name of the corpus.", show_default=False)],
-    epsilon: Annotated[float, typer.Option(help="Total over all runs, ever.", show_default=False)],
-    delta: Annotated[float, typer.Option(help="Total over all runs, ever.", show_default=False)],
+    corpus: Annotated[str, typer.Option(help="Name of the corpus.")],
+    epsilon: Annotated[float, typer.Option(help="Total over all runs, ever.")],
+    delta: Annotated[float, typer.Option(help="Total over all runs, ever.")],
     quiet: options.Quiet = False,
 ) -> None:
     """Give a corpus its total, once and for all; the file is made where there is none."""
@@ -51,14 +54,14 @@ def register(
 @budget_app.command()
 def show(
     ledger: LedgerPath,
-    corpus: Annotated[str | None, typer.Option(help="Only this corpus.", show_default=False)] = None,
+    corpus: Annotated[str | None, typer.Option(help="Only this corpus.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Show what is left of each corpus' budget, what was spent, and by which run."""
     from private_topics.privacy.ledger.durable import DurableLedger
 
     if not ledger.exists():
-        raise LedgerError(f"There is no ledger {ledger}. Make it: private-topics budget register.")
+        raise LedgerError(f"There is no ledger {ledger}. Create it with: private-topics budget register")
     names = [corpus] if corpus is not None else list(DurableLedger.registered(ledger))
     books = [_books(DurableLedger(ledger, name)) for name in names]
     if as_json:
@@ -70,8 +73,8 @@ def show(
 
 
 def plan(
-    documents: Annotated[int, typer.Option(min=1, help="Documents, or users.", show_default=False)],
-    words: Annotated[int, typer.Option(min=1, help="Words of the vocabulary.", show_default=False)],
+    documents: Annotated[int, typer.Option(min=1, help="Documents, or users.")],
+    words: Annotated[int, typer.Option(min=1, help="Words of the vocabulary.")],
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics wanted.")] = 10,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
@@ -116,15 +119,8 @@ def _about(number: float) -> str:
 
 
 def _plan_facts(plan: Plan) -> dict[str, Any]:
-    winner = plan.best
-    return {
-        "expected_topics": plan.expected_topics,
-        "enough": plan.enough,
-        "documents_needed": _finite(plan.documents_needed),
-        "epsilon_needed": _finite(plan.epsilon_needed),
-        "units_to_name_a_word": _finite(plan.units_to_name_a_word),
-        "refined_words": plan.refined_words,
-        "best": None if winner is None else winner.name,
+    return {name: _finite(getattr(plan, name)) for name in PLAN_NUMBERS} | {
+        "best": None if plan.best is None else plan.best.name,
         "configurations": [_outcome_facts(outcome) for outcome in plan.outcomes],
         "notes": list(plan.notes),
         "remarks": list(plan.remarks),

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+from private_topics.progress import Progress
+
 _seen = [False]
 
 
@@ -40,14 +42,15 @@ def stop_if_interrupted() -> None:
         raise KeyboardInterrupt
 
 
-def stopping(stage: Callable[[str], None]) -> Callable[[str], None]:
-    """The same function, which an interrupted run does not get past."""
+class Stopping(Progress):
+    """The same progress, whose stages an interrupted run does not get past."""
 
-    def watched(name: str) -> None:
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def stage(self, name: str) -> None:
         stop_if_interrupted()
-        stage(name)
-
-    return watched
+        self.progress.stage(name)
 
 
 def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoReturn]:

@@ -31,7 +31,7 @@ def show_topics(
 ) -> None:
     """Print the most probable words of each topic: a table on a terminal, tab-separated lines in a pipe."""
     from private_topics.cli.sources import read_names
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     fitted = load(model)
     names = None if vocabulary is None else read_names(vocabulary, fitted.n_features_in_)
@@ -52,17 +52,16 @@ def show_topics(
     console.print(table)
 
 
+@options.grouped
 def transform(
+    *,
     model: options.ModelPath,
     source: options.Source,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write (.npy or .csv); standard output if not given."),
     ] = None,
-    field: options.Field = "text",
-    format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
-    strict: options.Strict = False,
+    reading: options.ReadingForModel,
     quiet: options.Quiet = False,
 ) -> None:
     """Topic proportions of each document, one row per document. They are not private."""
@@ -71,11 +70,11 @@ def transform(
     import numpy as np
 
     from private_topics.cli.sources import check_writable, counts_for
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     check_writable(output)
     fitted = load(model)
-    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
+    corpus = counts_for(fitted, source, reading)
     Screen(quiet).say(NOT_COVERED)
     proportions = (fitted.transform(block) for block in corpus)
     if output is None:
@@ -90,60 +89,56 @@ def transform(
             np.save(file, rows, allow_pickle=False)
 
 
+@options.grouped
 def evaluate(
+    *,
     model: options.ModelPath,
     source: options.Source,
-    field: options.Field = "text",
-    format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
-    strict: options.Strict = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    reading: options.ReadingForModel,
+    shown: options.Output,
 ) -> None:
     """Score a model on held-out documents: half of each document predicts its other half."""
     from private_topics.cli.sources import counts_for
     from private_topics.corpus.counts.matrix import stack_rows
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
     from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
 
     fitted = load(model)
-    corpus = counts_for(fitted, source, format, field=field, encoding=encoding, strict=strict)
-    Screen(quiet).say(NOT_COVERED)
+    corpus = counts_for(fitted, source, reading)
+    Screen(shown.quiet).say(NOT_COVERED)
     held_out = stack_rows(list(corpus))
     scores: dict[str, Any] = {"documents": held_out.shape[0], "perplexity": fitted.perplexity(held_out)}
-    scores["unigram_perplexity"] = unigram_perplexity(_marginal(fitted), held_out)
+    scores["unigram_perplexity"] = unigram_perplexity(marginal_of(fitted), held_out)
     if fitted.n_features_in_ >= COHERENCE_WORDS:
         coherence = npmi_coherence(fitted.components_, held_out, top_n=COHERENCE_WORDS)
         scores["npmi_coherence"] = float(coherence.mean())
         most = min(DIVERSITY_WORDS, fitted.n_features_in_)
         scores["topic_diversity"] = topic_diversity(fitted.components_, top_n=most)
-    if as_json:
+    if shown.as_json:
         print_json(scores)
         return
     for name, value in scores.items():
         typer.echo(f"{name}\t{_number(value)}")
 
 
+@options.grouped
 def report(
+    *,
     model: options.ModelPath,
-    other: Annotated[
-        Path | None, typer.Argument(help="A second model, to compare with the first.", show_default=False)
-    ] = None,
+    other: Annotated[Path | None, typer.Argument(help="A second model, to compare with the first.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Heading of the page.", show_default=False)] = None,
-    ledger: options.Ledger = None,
-    corpus: options.Corpus = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    charged: options.LedgerOfCorpus,
     quiet: options.Quiet = False,
 ) -> None:
     """Write an HTML report on a model, or a comparison of two."""
-    from private_topics.cli.fit_steps import write_model_report
     from private_topics.cli.sources import check_writable, ledger_of
-    from private_topics.estimators.base import load
+    from private_topics.estimators.saving import load
 
     check_writable(output)
     heading = {} if title is None else {"title": title}
     if other is None:
-        write_model_report(load(model), output, model, ledger_of(ledger, corpus), **heading)
+        write_model_report(load(model), output, model, ledger_of(charged), **heading)
     else:
         from private_topics.reports import write_comparison
 
@@ -151,11 +146,20 @@ def report(
     Screen(quiet).say(f"Wrote the report to {output}.")
 
 
+def write_model_report(model: Any, path: Path, model_file: Path, ledger: Any, **extra: Any) -> None:
+    """The HTML report of a model just saved, with what the ledger holds on its corpus."""
+    from private_topics.reports import write_report
+
+    if ledger is not None:
+        extra |= {"ledger_entries": ledger.entries(), "ledger_total": ledger.total}
+    write_report(model, path, tokeniser=getattr(model, "tokeniser_", None), model_file=model_file, **extra)
+
+
 def _number(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4f}"
 
 
-def _marginal(model: Any) -> Any:
+def marginal_of(model: Any) -> Any:
     """The word distribution of the model without telling topics apart."""
     marginal = model.doc_topic_prior_ @ model.components_
     return marginal / marginal.sum()

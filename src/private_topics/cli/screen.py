@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 from rich.text import Text
 
-from private_topics.progress import Watch
+from private_topics.progress import SILENT, Progress
 
 Item = TypeVar("Item")
 UPDATE_EVERY = 256
@@ -30,44 +31,47 @@ class Screen:
             typer.echo(message, err=True)
 
     @contextmanager
-    def watch(self, *, stages: int | None, show_documents: bool) -> Iterator[Watch]:
-        """A watch for one run. The number of documents is shown only where it is public, so not for users."""
+    def progress(self, *, stages: int | None, show_documents: bool) -> Iterator[Progress]:
+        """For one run. The number of documents is shown only where it is public, so not for users."""
         if self.quiet or not self.console.is_terminal:
-            yield Watch()
+            yield SILENT
             return
         columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Documents()
-        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console) as progress:
-            yield ProgressWatch(progress, stages, show_documents)
+        with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console) as bars:
+            progress = ShownProgress(bars, stages, show_documents)
+            yield progress
+            progress.finished()
 
 
-class ProgressWatch(Watch):
+class ShownProgress(Progress):
     """A bar for each pass over the texts and one for the stages of the fit; a second pass knows its length."""
 
-    def __init__(self, progress: Progress, stages: int | None, show_documents: bool) -> None:
-        self.progress, self.stages, self.show_documents = progress, stages, show_documents
+    def __init__(self, bars: Bars, stages: int | None, show_documents: bool) -> None:
+        self.bars, self.stages, self.show_documents = bars, stages, show_documents
         self._documents: int | None = None
         self._fitting: Any = None
 
     def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
-        task = self.progress.add_task(what, total=self._documents, counted=self.show_documents)
+        task = self.bars.add_task(what, total=self._documents, counted=self.show_documents)
         number = 0
         for number, text in enumerate(texts, start=1):
             yield text
             if number % UPDATE_EVERY == 0:
-                self.progress.update(task, completed=number)
+                self.bars.update(task, completed=number)
         self._documents = number
-        self.progress.update(task, completed=number, total=max(number, 1))
+        self.bars.update(task, completed=number, total=max(number, 1))
 
     def stage(self, name: str) -> None:
         if self._fitting is None:
-            self._fitting = self.progress.add_task(name, total=self.stages, counted=False)
+            self._fitting = self.bars.add_task(name, total=self.stages, counted=False)
         else:
-            self.progress.advance(self._fitting)
-            self.progress.update(self._fitting, description=name)
+            self.bars.advance(self._fitting)
+            self.bars.update(self._fitting, description=name)
 
     def finished(self) -> None:
+        """The last stage has ended."""
         if self._fitting is not None:
-            self.progress.update(self._fitting, total=1, completed=1, description="fitted")
+            self.bars.update(self._fitting, total=1, completed=1, description="fitted")
 
 
 class _Documents(TextColumn):

@@ -9,39 +9,66 @@ from typing import Any
 
 import typer
 
+from private_topics.cli.options import Charged, Reading
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
 from private_topics.errors import InputError, LedgerError
+from private_topics.estimators.texts import CorpusVocabulary, PrivateVocabulary, Vocabulary
 from private_topics.privacy.ledger.durable import DurableLedger
 
 PROBE_BYTES = 2**20
-"""A disk that cannot take so much is full."""
+"""A disk that cannot hold this many is full."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
     return (detect_format(source) if format is None else format) == COUNTS
 
 
-def texts_of(
-    source: Path, format: str | None, *, field: str, unit: str | None, encoding: str, strict: bool
-) -> TextSource:
-    return open_texts(source, format=format, field=field, unit=unit, encoding=encoding, strict=strict)
+def texts_of(source: Path, reading: Reading) -> TextSource:
+    chosen = {name: getattr(reading, name) for name in ("format", "field", "unit", "encoding", "strict")}
+    return open_texts(source, **chosen)
 
 
-def tokeniser_of(languages: list[str] | None, min_length: int, stem: bool) -> Tokeniser:
-    chosen = ("english",) if not languages else tuple(name for name in languages if name != "none")
-    return Tokeniser(languages=chosen, min_length=min_length, stemmer="s" if stem else None)
+def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
+    """Stop words are those of the languages given, else of the language of a named list, else English."""
+    named = (vocabulary or "").removeprefix(PREFIX)
+    in_language = (vocabulary or "").startswith(PREFIX) and named in LANGUAGES
+    languages = reading.language or [named if in_language else "english"]
+    dropped = tuple(name for name in languages if name != "none")
+    return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
 
 
-def counts_for(
-    model: Any, source: Path, format: str | None, *, field: str, encoding: str, strict: bool
-) -> CountBlocks:
+def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokeniser: Tokeniser) -> Vocabulary:
+    chosen = named or ("corpus" if no_privacy else "private")
+    if chosen == "private":
+        return PrivateVocabulary(size)
+    if chosen == "corpus":
+        if not no_privacy:
+            raise typer.BadParameter(
+                "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
+                param_hint="--vocabulary",
+            )
+        return CorpusVocabulary() if size is None else CorpusVocabulary(size)
+    return public_list(chosen, size, tokeniser, "--vocabulary-size")
+
+
+def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:
+    """A public list: `list:NAME`, of which `size` words are taken, or a file, which is taken as it is."""
+    if named.startswith(PREFIX):
+        return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
+    if size is not None:
+        raise typer.BadParameter("a list from a file is used as it is", param_hint=size_option)
+    return read_word_list(named)
+
+
+def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:
     """New documents as the model counts them: text by its own words and tokeniser, or counts as they are."""
-    if holds_counts(source, format):
+    if holds_counts(source, reading.format):
         corpus = as_blocks(str(source))
         if corpus.n_words != model.n_features_in_:
             raise InputError(
@@ -50,21 +77,23 @@ def counts_for(
         return corpus
     if not hasattr(model, "tokeniser_"):
         raise InputError("The model was fitted to counts and does not know how text becomes words: give counts.")
-    texts = texts_of(source, format, field=field, unit=None, encoding=encoding, strict=strict)
-    return count_texts(texts, list(model.feature_names_in_), model.tokeniser_)
+    return count_texts(texts_of(source, reading), list(model.feature_names_in_), model.tokeniser_)
 
 
-def ledger_of(path: Path | None, corpus: str | None, label: str = "") -> DurableLedger | None:
-    """The ledger of a corpus, opened before the corpus is read."""
+def ledger_of(charged: Charged, label: str = "") -> DurableLedger | None:
+    """The ledger of a corpus, opened before the corpus is read; `label` where the run has no other."""
+    path, corpus = charged.ledger, charged.corpus
     if path is None and corpus is None:
         return None
     if path is None or corpus is None:
         raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
     if not path.exists():
-        raise LedgerError(f"There is no ledger {path}. Make it: private-topics budget register.")
+        raise LedgerError(f"There is no ledger {path}. Create it with: private-topics budget register")
     if corpus not in DurableLedger.registered(path):
-        raise LedgerError(f"No corpus {corpus!r} is registered in {path}. Do it: private-topics budget register.")
-    return DurableLedger(path, corpus, label=label)
+        raise LedgerError(
+            f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
+        )
+    return DurableLedger(path, corpus, label=charged.label or label)
 
 
 def check_writable(*paths: Path | None) -> None:
@@ -74,9 +103,7 @@ def check_writable(*paths: Path | None) -> None:
             continue
         folder = path.parent
         if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise InputError(
-                f"{str(path)!r} cannot be written: it must be a file in a folder that may be written to."
-            )
+            raise InputError(f"{str(path)!r} cannot be written: it must be a file in a writable folder.")
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:
                 probe.write(bytes(PROBE_BYTES))

@@ -16,83 +16,69 @@ vocabulary_app = typer.Typer(no_args_is_help=True, help="Make a private vocabula
 
 
 @vocabulary_app.command()
+@options.grouped
 def private(
+    *,
     source: options.Source,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="List to write, a word per line.", show_default=False)
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="List to write, one word per line.")],
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     size: options.VocabularySize = None,
-    most_words: Annotated[int, typer.Option(min=1, help="Different words that count for one unit.")] = 100,
-    field: options.Field = "text",
-    unit: options.Unit = None,
-    format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
-    language: options.Languages = None,
-    min_length: options.MinLength = 3,
-    stem: options.Stem = False,
-    strict: options.Strict = False,
-    ledger: options.Ledger = None,
-    corpus: options.Corpus = None,
-    label: options.Label = "",
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    most_words: Annotated[int, typer.Option(min=1, help="Maximum number of different words counted per unit.")] = 100,
+    reading: options.ReadingOfText,
+    charged: options.Charged,
+    shown: options.Output,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
+    screen = Screen(shown.quiet)
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
     from private_topics.estimators.texts import PrivateVocabulary, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
-    screen = Screen(quiet)
     check_writable(output)
-    purse = ledger_of(ledger, corpus, label or output.name)
+    ledger = ledger_of(charged, output.name)
     budget = PrivacyBudget(epsilon, delta)
-    if holds_counts(source, format):
+    if holds_counts(source, reading.format):
         raise InputError("Counts have their vocabulary already: this command takes text.")
-    texts = texts_of(source, format, field=field, unit=unit, encoding=encoding, strict=strict)
+    texts = texts_of(source, reading)
     wanted = PrivateVocabulary(size, most_words)
-    with screen.watch(stages=None, show_documents=unit is None) as watch:
-        words, run = make_vocabulary(
-            texts, budget, wanted, tokeniser_of(language, min_length, stem), ledger=purse, watch=watch
-        )
+    with screen.progress(stages=None, show_documents=reading.unit is None) as progress:
+        words, run = make_vocabulary(texts, budget, wanted, tokeniser_of(reading), ledger=ledger, progress=progress)
     write_whole_text(output, "".join(f"{word}\n" for word in words))
     screen.say(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
-        f"{'documents' if unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
+        f"{'documents' if reading.unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
     )
-    if as_json:
+    if shown.as_json:
         print_json({"words": len(words), "file": str(output), "epsilon": epsilon, "delta": delta})
 
 
 @vocabulary_app.command()
+@options.grouped
 def check(
+    *,
     words: Annotated[
         str,
         typer.Argument(
             metavar="LIST",
             help="A file with one word per line, or the name of a public list: list:english, list:german, …",
-            show_default=False,
         ),
     ],
     size: Annotated[
         int | None,
-        typer.Option(min=1, help="Of a named list: so many of the most frequent words; 10,000 if not given."),
+        typer.Option(min=1, help="Of a named list: how many of its most frequent words; 10,000 if not given."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the usable words there, one per line.")
     ] = None,
-    language: options.Languages = None,
-    min_length: options.MinLength = 3,
-    stem: options.Stem = False,
+    reading: options.Tokenising,
     as_json: options.Json = False,
 ) -> None:
-    """Say how many entries of a public list the tokeniser can meet, and the digest that a statement will name."""
-    from private_topics.cli.fit_steps import languages_of, public_list
-    from private_topics.cli.sources import check_writable, tokeniser_of
+    """Count the entries of a public list that the tokeniser can produce; show the digest that a statement names."""
+    from private_topics.cli.sources import check_writable, public_list, tokeniser_of
 
     check_writable(output)
-    tokeniser = tokeniser_of(languages_of(language, words), min_length, stem)
+    tokeniser = tokeniser_of(reading, words)
     found = public_list(words, size, tokeniser, "--size")
     usable = tokeniser.usable(found.words)
     facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}

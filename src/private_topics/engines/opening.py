@@ -9,7 +9,7 @@ from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus
 
 ENGINES = {
-    "local": ("private_topics.engines.local", "PrivateCorpus"),
+    "local": ("private_topics.engines.local", "LocalCorpus"),
     "spark": ("private_topics.engines.spark.corpus", "SparkCorpus"),
     "gpu": ("private_topics.engines.gpu.corpus", "GpuCorpus"),
 }

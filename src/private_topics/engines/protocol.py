@@ -1,30 +1,66 @@
-"""What a private fit asks of the machine that holds the documents: exact sums over them, and nothing else."""
+"""What a fit asks of the machine that holds the documents. One protocol: a private fit asks for exact sums only."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NoReturn
 
+import numpy as np
+
+from private_topics.errors import InputError
+from private_topics.progress import Progress
+from private_topics.sums.third_order import FrameSums
 from private_topics.sums.unit_sums import Totals, UnitSum
 
 
-class Corpus(Protocol):
-    """Documents somewhere. The number of units and of words are public; `total` is not, until noise is added."""
+@dataclass(frozen=True)
+class CorpusSize:
+    documents: int
+    usable: int
+    tokens: int
 
-    @property
-    def n_units(self) -> int: ...
 
-    @property
-    def n_words(self) -> int: ...
+class Corpus(ABC):
+    """Documents somewhere. The number of units and of words are public; nothing else is, until noise is added.
 
-    @property
-    def grouped(self) -> bool:
-        """Whether a unit is a user with several documents."""
-        ...
+    `total` is all that a private fit asks for. What follows it serves fits without privacy, which an engine need not
+    support.
+    """
 
+    n_units: int
+    n_words: int
+    grouped: bool
+    """Whether a unit is a user with several documents."""
+
+    @abstractmethod
     def total(self, unit_sum: UnitSum) -> Totals:
         """The exact sum over all documents, in arrays that the caller may overwrite."""
-        ...
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (an engine may hold nothing)
         """Let go of what the engine holds of the documents."""
-        ...
+
+    # -- fits without privacy ------------------------------------------------------------------------------------
+
+    def frequent_words(self, limit: int) -> np.ndarray:
+        """The most frequent words, ascending; all where there are no more than `limit`."""
+        self._refuse()
+
+    def first_and_second(self, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
+        """The size of the corpus; mean `phi1` on all words and mean `phi2` on some, over the usable documents."""
+        self._refuse()
+
+    def inside(self, words: np.ndarray, frame: np.ndarray) -> FrameSums:
+        """Sums inside a frame, which is zero outside `words`."""
+        self._refuse()
+
+    def refined(
+        self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
+    ) -> np.ndarray:
+        """Online refinement of expected counts (words × topics)."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            f"{type(self).__name__} computes the sums of private fits only. Use engine='local' or 'gpu'."
+        )

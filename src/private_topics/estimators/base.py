@@ -1,17 +1,14 @@
-"""Parameters in, fitted attributes out: the scikit-learn face of the library."""
+"""What every fitted topic model can do: transform, score, name its topics, be saved and loaded."""
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from importlib import import_module
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from private_topics._version import __version__
@@ -19,16 +16,13 @@ from private_topics.corpus.counts.blocks import CountBlocks, as_blocks
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators.saving import read_model, write_model
+from private_topics.estimators.saving import checked_names, checked_tokeniser, read_model, sound_arrays, write_model
 from private_topics.evaluation.perplexity import document_completion_perplexity
-from private_topics.fits.plain import LocalPasses, Passes, TopicModel, fit_unnoised
 from private_topics.inference.fold_in import fold_in
-from private_topics.parameters import check_parameters
-from private_topics.progress import stage_printer
+from private_topics.parameters import check_integer, check_parameters
 from private_topics.threads import limited_threads
 
 TRANSFORM_ROUNDS = 50
-PASSES = ("local", "gpu")
 
 
 @contextmanager
@@ -94,10 +88,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
             raise InputError(
                 f"top_words needs one name for each of the {self.n_features_in_} words. Got {names.size} names."
             )
-        if not isinstance(n, numbers.Integral) or n < 1:
-            raise InputError(
-                f"The 'n' parameter of top_words must be an int in the range [1, inf). Got {n!r} instead."
-            )
+        check_integer(n, "n", "top_words", 1)
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
         return [[str(names[j]) for j in row] for row in order]
 
@@ -138,15 +129,19 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         if set(arrays) != set(cls._saved_arrays()):
             raise ModelFileError(f"{path} does not hold the arrays of a {cls.__name__}.")
         model = cls(**parameters)
-        _check_loaded(model, path)
-        _check_arrays(arrays, path)
+        try:
+            check_parameters(model)
+        except InputError:  # its text names the value, which is a stranger's
+            raise ModelFileError(f"{path} holds a parameter that {cls.__name__} refuses.") from None
+        if not sound_arrays(arrays):
+            raise ModelFileError(f"{path} does not hold a topic model: its arrays have impossible values.")
         for name, array in arrays.items():
             setattr(model, name, array)
         model.n_features_in_ = arrays["components_"].shape[1]
         if "feature_names" in header:
-            model.feature_names_in_ = _checked_names(header["feature_names"], model.n_features_in_, path)
+            model.feature_names_in_ = checked_names(header["feature_names"], model.n_features_in_, path)
         if "tokeniser" in header:
-            model.tokeniser_ = _checked_tokeniser(header["tokeniser"], path)
+            model.tokeniser_ = checked_tokeniser(header["tokeniser"], path)
         model._restore(header)
         return model
 
@@ -208,127 +203,3 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.input_tags.categorical = True  # scikit-learn's nearest tag to "integer-valued"
         return tags
-
-
-class SpectralLDA(TopicEstimator):
-    """Latent Dirichlet allocation by moments, without privacy: two passes over the corpus, no local optimum to miss.
-
-    Parameters
-    ----------
-    n_components : number of topics.
-    alpha0 : sum of the Dirichlet prior over topics; small means few topics per document.
-    refine_steps : passes of online variational Bayes from the spectral start; 0 returns the spectral topics.
-    engine : "local", or "gpu" (extra `gpu`), whose refinement takes larger batches: topics as good, not the same.
-    n_jobs : threads; None means all cores. The result does not depend on it.
-    random_state : seed of the tensor method's random restarts.
-    verbose : print each stage to standard error.
-
-    Attributes
-    ----------
-    components_ : (n_components, n_words), rows are probabilities.
-    doc_topic_prior_ : (n_components,), sums to `alpha0`.
-    """
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        alpha0: float = 1.0,
-        refine_steps: int = 1,
-        engine: str = "local",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha0 = alpha0
-        self.refine_steps = refine_steps
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
-        check_parameters(self)
-        if not isinstance(self.engine, str) or self.engine not in PASSES:
-            raise InputError(
-                f"The 'engine' parameter of SpectralLDA must be one of {PASSES}. Got {self.engine!r} instead."
-            )
-        with (
-            unchanged_on_failure(self),
-            limited_threads(self.n_jobs),
-            closing(_passes(self.engine, self._corpus(X))) as passes,
-        ):
-            model: TopicModel = fit_unnoised(
-                passes,
-                int(self.n_components),
-                float(self.alpha0),
-                int(self.refine_steps),
-                check_random_state(0 if self.random_state is None else self.random_state),
-                stage_printer(self.verbose, type(self).__name__),
-            )
-        self.components_ = model.topics
-        self.doc_topic_prior_ = model.alpha
-        return self
-
-
-def _passes(engine: str, blocks: CountBlocks) -> Passes:
-    if engine == "local":
-        return LocalPasses(blocks)
-    from private_topics.engines.gpu.plain import GpuPasses  # needs an extra
-
-    return GpuPasses.of(blocks)
-
-
-MODEL_CLASSES: dict[str, type[TopicEstimator]] = {"SpectralLDA": SpectralLDA}
-"""What `load` may make of a file: class names as `save` writes them."""
-OTHER_ESTIMATORS = ("private_topics.estimators.private", "private_topics.estimators.variational")
-"""Modules that add their classes to `MODEL_CLASSES` when they are imported."""
-
-
-def load(path: str | os.PathLike[str]) -> TopicEstimator:
-    """Read a model written by `save`, whichever estimator wrote it."""
-    header, arrays = read_model(path)
-    name = header.get("class")
-    for module in OTHER_ESTIMATORS:
-        import_module(module)
-    if not isinstance(name, str) or name not in MODEL_CLASSES:
-        raise ModelFileError(f"{path} holds a kind of model that this release does not know.")
-    return MODEL_CLASSES[name]._from_parts(header, arrays, path)
-
-
-def _check_loaded(model: TopicEstimator, path: Any) -> None:
-    try:
-        check_parameters(model)
-    except InputError:  # its text names the value, which is a stranger's
-        raise ModelFileError(f"{path} holds a parameter that {type(model).__name__} refuses.") from None
-
-
-def _check_arrays(arrays: dict[str, np.ndarray], path: Any) -> None:
-    components, prior = arrays["components_"], arrays["doc_topic_prior_"]
-    sound = (
-        components.ndim == 2
-        and components.size > 0
-        and components.dtype == np.float64
-        and prior.shape == (len(components),)
-        and prior.dtype == np.float64
-        and bool(np.isfinite(components).all() and (components >= 0).all())
-        and bool(np.isfinite(prior).all() and (prior > 0).all())
-        and bool(np.allclose(components.sum(axis=1), 1.0))
-    )
-    if not sound:
-        raise ModelFileError(f"{path} does not hold a topic model: its arrays have impossible values.")
-
-
-def _checked_names(names: Any, n_words: int, path: Any) -> np.ndarray:
-    if not isinstance(names, list) or len(names) != n_words or not all(isinstance(name, str) for name in names):
-        raise ModelFileError(f"{path} does not hold one name for each of its words.")
-    return np.asarray(names, dtype=object)
-
-
-def _checked_tokeniser(settings: Any, path: Any) -> Tokeniser:
-    try:
-        return Tokeniser.from_dict(settings)
-    except (InputError, TypeError):
-        raise ModelFileError(f"{path} does not say how text becomes words in the way of this release.") from None

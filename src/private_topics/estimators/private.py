@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from private_topics.engines.opening import ENGINES, open_corpus
-from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, ModelFileError, PrivacyError
-from private_topics.estimators.base import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
-from private_topics.fits.choice import AUTOMATIC, Choice, Settings, default_split
-from private_topics.fits.sequential import Spectrum
-from private_topics.parameters import check_parameters, check_units
-from private_topics.privacy.budget import BudgetSplit, warn_if_delta_large
-from private_topics.privacy.ledger.in_memory import FitAccount
-from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.privacy.statement import PrivacyStatement, statement_of
-from private_topics.progress import stage_printer
-from private_topics.threads import limited_threads
+from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
+from private_topics.fits.choice import AUTOMATIC, chosen_fit
+from private_topics.fits.fit import Spectrum
+from private_topics.fits.private import FitSettings, PrivateFit
+from private_topics.fits.split import BudgetSplit
+from private_topics.parameters import check_parameters
+from private_topics.privacy.statement import PrivacyStatement
+from private_topics.progress import progress_of
 
 
 class PrivateSpectralLDA(TopicEstimator):
@@ -107,107 +100,15 @@ class PrivateSpectralLDA(TopicEstimator):
 
         Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
         """
-        choice = self._check_privacy_parameters()
         refuse_text(X, type(self).__name__)
-        with unchanged_on_failure(self), closing(self._private_corpus(X, groups)) as corpus:
-            account = FitAccount(self.ledger, self._public_settings(corpus))
-            run = self._run(choice, account.reserve)
-            self._fit_in(run, choice, corpus, f"the vocabulary of {corpus.n_words:,} words")
-            account.finish()
-        return self
-
-    def _private_corpus(self, X: Any, groups: Any) -> Corpus:
-        corpus = open_corpus(self.engine, self._corpus(X), groups)
-        try:
-            check_units(corpus.n_units)
-            warn_if_delta_large(float(self.delta), corpus.n_units, stacklevel=4)
-        except BaseException:
-            corpus.close()
-            raise
-        return corpus
-
-    def _run(self, choice: Choice, reserve: Callable[..., None] | None, **kind: Any) -> PrivateRun:
-        budget = choice.budget(self.epsilon, self.delta)
-        return choice.run(budget, reserve, sampler=self.sampler, noise_seed=self.noise_seed, **kind)
-
-    def _fit_in(self, run: PrivateRun, choice: Choice, corpus: Corpus, vocabulary: str | None) -> None:
-        """Fit with what `run` has left. `vocabulary` says which one is public; None where `run` released it."""
-        settings = Settings(
-            n_topics=int(self.n_components),
-            alpha0=float(self.alpha0),
-            refine_steps=int(self.refine_steps),
-            split=self.budget_split,
-            random_state=check_random_state(0 if self.random_state is None else self.random_state),
-            progress=stage_printer(self.verbose, type(self).__name__),
-        )
-        with limited_threads(self.n_jobs):
-            model = choice.configured(run, corpus, settings).fit()
-        self.components_ = model.topics
-        self.doc_topic_prior_ = model.alpha
-        self.supported_components_ = model.supported
-        self.spectrum_ = model.spectrum
-        self.privacy_ = statement_of(
-            run,
-            grouped=corpus.grouped,
-            n_units=corpus.n_units,
-            configuration=choice.name,
-            reasons=choice.reasons,
-            public=self._public_facts(corpus, vocabulary),
-            components=f"Topics asked for: {self.n_components}; used: {len(model.topics)}; "
-            f"directions above the noise: {model.supported}.",
-        )
-
-    def _check_privacy_parameters(self) -> Choice:
-        """Refuse before the corpus is read and before any noise is drawn."""
-        name = type(self).__name__
-        choice = Choice.of(
-            self.configuration,
-            self.calibration,
-            allow_unproved=bool(self.allow_unproved),
-            delta=self.delta,
-            caller=name,
-        )
-        choice.budget(self.epsilon, self.delta)
-        if choice.reasons and self.ledger is not None:
-            raise PrivacyError(
-                f"calibration={self.calibration!r} has no proved cost, so a ledger cannot account for it. "
-                "Pass ledger=None for an experiment on a corpus that needs no protection."
-            )
-        if not isinstance(self.engine, str) or self.engine not in ENGINES:
-            raise InputError(
-                f"The 'engine' parameter of {name} must be one of {tuple(ENGINES)}. Got {self.engine!r} instead."
-            )
-        if not isinstance(self.sampler, str):
-            raise InputError(
-                f"The 'sampler' parameter of {name} must be 'fast' or 'exact'. Got {self.sampler!r} instead."
-            )
-        if self.engine != "local" and not choice.any_engine:
-            raise InputError(
-                f"engine={self.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'."
-            )
-        if self.budget_split is not None:
-            if not isinstance(self.budget_split, BudgetSplit):
-                raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
-            choice.check_split(self.budget_split, refined=bool(self.refine_steps))
-        check_parameters(self)
-        return choice
-
-    def _public_settings(self, corpus: Corpus) -> dict[str, Any]:
-        """What a ledger notes beside the cost of this fit."""
-        names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
-        public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
-        return public | {name: getattr(self, name) for name in names} | {"private": self.noise_seed is None}
-
-    def _public_facts(self, corpus: Corpus, vocabulary: str | None) -> tuple[str, ...]:
-        units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
-        return (units, *([] if vocabulary is None else [vocabulary]), "all settings of the fit")
+        return fit_in(self, PrivateFit.begin(settings_of(self)), X, groups)
 
     def _extra_header(self) -> dict[str, Any]:
         return {
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
             "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
-            "budget_split": (self._usual_split() if self.budget_split is None else self.budget_split).as_dict(),
+            "budget_split": (self.budget_split or self._usual_split()).as_dict(),
         }
 
     def _plain_parameters(self) -> dict[str, Any]:
@@ -227,7 +128,68 @@ class PrivateSpectralLDA(TopicEstimator):
 
     def _usual_split(self) -> BudgetSplit:
         """What stands for None in a file, whatever the configuration."""
-        return default_split(AUTOMATIC, self.refine_steps)
+        return AUTOMATIC.split(self.refine_steps)
+
+
+def settings_of(model: PrivateSpectralLDA) -> FitSettings:
+    """The settings of a fit, checked: refuse before the corpus is read and before any noise is drawn."""
+    name = type(model).__name__
+    fit = chosen_fit(
+        model.configuration,
+        model.calibration,
+        allow_unproved=bool(model.allow_unproved),
+        delta=model.delta,
+        caller=name,
+    )
+    budget = fit.budget(model.epsilon, model.delta)
+    if fit.reasons and model.ledger is not None:
+        raise PrivacyError(
+            f"calibration={model.calibration!r} has no proved cost, so a ledger cannot account for it. "
+            "Pass ledger=None for an experiment on a corpus that needs no protection."
+        )
+    check_parameters(model)
+    if model.engine != "local" and not fit.any_engine:
+        raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
+    if model.budget_split is not None:
+        if not isinstance(model.budget_split, BudgetSplit):
+            raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
+        fit.check_split(model.budget_split, refined=bool(model.refine_steps))
+    noted = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
+    return FitSettings(
+        fit=fit,
+        budget=budget,
+        n_topics=int(model.n_components),
+        alpha0=float(model.alpha0),
+        refine_steps=int(model.refine_steps),
+        split=model.budget_split,
+        sampler=model.sampler,
+        noise_seed=model.noise_seed,
+        engine=model.engine,
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+        progress=progress_of(model.verbose, name),
+        ledger=model.ledger,
+        noted={"estimator": name}
+        | {parameter: getattr(model, parameter) for parameter in noted}
+        | {"private": model.noise_seed is None},
+    )
+
+
+def fit_in(
+    model: PrivateSpectralLDA, fit: PrivateFit, X: Any, groups: Any = None, vocabulary: str | None = None
+) -> PrivateSpectralLDA:
+    """Finish a fit that has begun; `vocabulary` describes a public one that is more than the columns of `X`."""
+    with unchanged_on_failure(model), fit.over(model._corpus(X), groups) as context:
+        if vocabulary is None and fit.n_units is None:
+            vocabulary = f"the vocabulary of {context.n_words:,} words"
+        found, statement = fit.model(context, vocabulary)
+        model.components_ = found.topics
+        model.doc_topic_prior_ = found.alpha
+        model.supported_components_ = found.supported
+        model.spectrum_ = found.spectrum
+        model.privacy_ = statement
+        fit.account.finish()
+    return model
 
 
 def _spectrum_from(stored: Any) -> Spectrum | None:
@@ -261,6 +223,3 @@ def _holds_word(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "US"
     return isinstance(value, str | bytes)
-
-
-MODEL_CLASSES["PrivateSpectralLDA"] = PrivateSpectralLDA

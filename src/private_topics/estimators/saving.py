@@ -13,13 +13,25 @@ import math
 import os
 import struct
 import zipfile
-from typing import Any, BinaryIO
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from private_topics.errors import ModelFileError
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.errors import InputError, ModelFileError
 from private_topics.whole_files import ONLY_MINE, whole_file
 
+if TYPE_CHECKING:
+    from private_topics.estimators.base import TopicEstimator
+
+MODEL_CLASSES = {
+    "SpectralLDA": "private_topics.estimators.spectral",
+    "PrivateSpectralLDA": "private_topics.estimators.private",
+    "VariationalLDA": "private_topics.estimators.variational",
+    "PrivateVariationalLDA": "private_topics.estimators.variational",
+}
+"""What `load` may make of a file: class names as `save` writes them, and where the classes are."""
 FORMAT = "private-topics model"
 VERSION, LARGEST_VERSION = 1, 1_000
 HEADER = "header.json"
@@ -42,6 +54,16 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
         archive.writestr(HEADER, _json_bytes(header))
         for name, array in sorted(arrays.items()):
             archive.writestr(f"{name}.npy", _npy_bytes(array))
+
+
+def load(path: str | os.PathLike[str]) -> TopicEstimator:
+    """Read a model written by `save`, whichever estimator wrote it."""
+    header, arrays = read_model(path)
+    name = header.get("class")
+    if not isinstance(name, str) or name not in MODEL_CLASSES:
+        raise ModelFileError(f"{path} holds a kind of model that this release does not know.")
+    model: TopicEstimator = getattr(import_module(MODEL_CLASSES[name]), name)._from_parts(header, arrays, path)
+    return model
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -145,3 +167,31 @@ def _npy_bytes(array: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def sound_arrays(arrays: dict[str, np.ndarray]) -> bool:
+    """Whether the arrays can be those of a topic model."""
+    components, prior = arrays["components_"], arrays["doc_topic_prior_"]
+    return (
+        components.ndim == 2
+        and components.size > 0
+        and components.dtype == np.float64
+        and prior.shape == (len(components),)
+        and prior.dtype == np.float64
+        and bool(np.isfinite(components).all() and (components >= 0).all())
+        and bool(np.isfinite(prior).all() and (prior > 0).all())
+        and bool(np.allclose(components.sum(axis=1), 1.0))
+    )
+
+
+def checked_names(names: Any, n_words: int, path: Any) -> np.ndarray:
+    if not isinstance(names, list) or len(names) != n_words or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"{path} does not hold one name for each of its words.")
+    return np.asarray(names, dtype=object)
+
+
+def checked_tokeniser(settings: Any, path: Any) -> Tokeniser:
+    try:
+        return Tokeniser.from_dict(settings)
+    except (InputError, TypeError):
+        raise ModelFileError(f"{path} does not say how text becomes words in the way of this release.") from None

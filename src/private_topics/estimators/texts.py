@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, tee
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,14 +20,18 @@ from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
-from private_topics.estimators.base import SpectralLDA, TopicEstimator, unchanged_on_failure
-from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.privacy.budget import BudgetSplit, PrivacyBudget
+from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.private import PrivateSpectralLDA, fit_in, settings_of
+from private_topics.estimators.spectral import SpectralLDA
+from private_topics.fits.private import PrivateFit
+from private_topics.fits.split import BudgetSplit
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.progress import Watch
+from private_topics.progress import SILENT, Progress
 from private_topics.releases.vocabulary import (
     THRESHOLD_SHARE,
+    VOCABULARY,
     VOCABULARY_SHARE,
     WORDS_PER_UNIT,
     release_vocabulary,
@@ -40,8 +43,6 @@ if TYPE_CHECKING:
 
 WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
 """The default split where the vocabulary is released too: the refinement, which is largest, pays for it."""
-
-SILENT = Watch()
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def fit_texts(
     vocabulary: Vocabulary,
     tokeniser: Tokeniser | None = None,
     *,
-    watch: Watch = SILENT,
+    progress: Progress = SILENT,
 ) -> Model:
     """Fit a model to texts; it remembers its words and how text becomes words.
 
@@ -86,14 +87,14 @@ def fit_texts(
     vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged; a `CorpusVocabulary` is refused for a
         private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
-    watch : hears of the progress.
+    progress : hears of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     if isinstance(model, PrivateSpectralLDA):
         if isinstance(vocabulary, PrivateVocabulary):
-            _fit_with_vocabulary(model, texts, vocabulary, tokeniser, watch)
+            _fit_with_vocabulary(model, texts, vocabulary, tokeniser, progress)
         elif isinstance(vocabulary, WordList):
-            _fit_with_list(model, texts, vocabulary, tokeniser, watch)
+            _fit_with_list(model, texts, vocabulary, tokeniser, progress)
         else:
             raise PrivacyError(
                 "A vocabulary read off the private corpus would leak it. Give a public word list, or have one "
@@ -102,8 +103,8 @@ def fit_texts(
     elif isinstance(model, SpectralLDA):
         if isinstance(vocabulary, PrivateVocabulary):
             raise InputError("A private vocabulary needs a private model. Read one off the corpus, or give a list.")
-        words = _public_words(vocabulary, texts, tokeniser, watch, model.n_jobs)
-        with _counted(texts, words, tokeniser, watch, model.n_jobs) as counts:
+        words = _public_words(vocabulary, texts, tokeniser, progress, model.n_jobs)
+        with _counted(texts, words, tokeniser, progress, model.n_jobs) as counts:
             model.fit(counts)
     else:
         raise InputError(f"fit_texts fits PrivateSpectralLDA and SpectralLDA. Got {type(model).__name__} instead.")
@@ -117,32 +118,25 @@ def make_vocabulary(
     tokeniser: Tokeniser | None = None,
     *,
     ledger: Any = None,
-    watch: Watch = SILENT,
+    progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
     """A private vocabulary alone, for the whole of a budget, and the run that released it."""
     account = FitAccount(ledger, {"estimator": "vocabulary", **_vocabulary_settings(vocabulary)})
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=THRESHOLD_SHARE * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
-    words, _ = _released_words(run, 1.0, texts, vocabulary, tokeniser, account, watch)
+    words, _ = _released_words(run, 1.0, texts, vocabulary, tokeniser, account, progress)
     account.finish()
     return words, run
 
 
 def _fit_with_list(
-    model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, watch: Watch
+    model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, progress: Progress
 ) -> None:
-    choice = model._check_privacy_parameters()
+    fit = PrivateFit.begin(settings_of(model), vocabulary=vocabulary.name, sha256=vocabulary.digest)
     words = _usable(vocabulary, tokeniser)
-    with (
-        unchanged_on_failure(model),
-        _counter(model, watch)(texts, words, tokeniser) as counts,
-        closing(model._private_corpus(counts, counts.groups)) as corpus,
-    ):
-        settings = model._public_settings(corpus) | {"vocabulary": vocabulary.name, "sha256": vocabulary.digest}
-        account = FitAccount(model.ledger, settings)
-        run = model._run(choice, account.reserve)
-        model._fit_in(run, choice, corpus, f"{vocabulary.description}, of which {len(words):,} are used")
-        account.finish()
+    with _counter(model, progress)(texts, words, tokeniser) as counts:
+        described = f"{vocabulary.description}, of which {len(words):,} are used"
+        fit_in(model, fit, counts, counts.groups, described)
 
 
 def _fit_with_vocabulary(
@@ -150,38 +144,30 @@ def _fit_with_vocabulary(
     texts: Iterable[Any],
     vocabulary: PrivateVocabulary,
     tokeniser: Tokeniser,
-    watch: Watch,
+    progress: Progress,
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
-    choice = model._check_privacy_parameters()
-    share = 0.0 if model.budget_split is None else model.budget_split.vocabulary
-    if choice.pure or choice.reasons:
+    settings = settings_of(model)
+    share = 0.0 if settings.split is None else settings.split[VOCABULARY.name]
+    if settings.fit.adds_up:
         raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
     if not share > 0:
         raise PrivacyError(
             "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
         )
-    counted = _counter(model, watch)
-    names = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
-    settings = {"estimator": type(model).__name__} | {name: getattr(model, name) for name in names}
-    settings["private"] = model.noise_seed is None
-    account = FitAccount(model.ledger, settings | _vocabulary_settings(vocabulary))
-    run = model._run(choice, account.reserve, threshold_delta=THRESHOLD_SHARE * float(model.delta))
-    words, n_units = _released_words(run, share, texts, vocabulary, tokeniser, account, watch, model.n_jobs)
+    counted = _counter(model, progress)
+    threshold_delta = THRESHOLD_SHARE * settings.budget.delta
+    fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **_vocabulary_settings(vocabulary))
+    words, n_units = _released_words(
+        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs
+    )
     if not words:
         raise PrivacyError(
             "No word stands above the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
-    with (
-        unchanged_on_failure(model),
-        counted(texts, words, tokeniser) as counts,
-        closing(model._private_corpus(counts, counts.groups)) as corpus,
-    ):
-        if corpus.n_units != n_units:
-            raise InputError("The corpus changed between two passes: it must give the same documents each time.")
-        model._fit_in(run, choice, corpus, None)
-    account.finish()
+    with counted(texts, words, tokeniser) as counts:
+        fit_in(model, replace(fit, n_units=n_units), counts, counts.groups)
 
 
 def _vocabulary_settings(vocabulary: PrivateVocabulary) -> dict[str, Any]:
@@ -199,7 +185,7 @@ def _released_words(
     vocabulary: PrivateVocabulary,
     tokeniser: Tokeniser,
     account: FitAccount,
-    watch: Watch,
+    progress: Progress,
     n_jobs: int | None = None,
 ) -> tuple[list[str], int]:
     """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
@@ -208,7 +194,7 @@ def _released_words(
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
-    units = _units(texts, tokeniser, vocabulary.most_words_per_unit, watch, n_jobs)
+    units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs)
     fewest = units_needed(run, share, vocabulary.most_words_per_unit)
     counter = _Counted(units, fewest, lambda number: account.note(n_units=number))
     words = release_vocabulary(
@@ -242,10 +228,10 @@ class _Counted:
 
 
 def _units(
-    texts: Iterable[Any], tokeniser: Tokeniser, most: int, watch: Watch, n_jobs: int | None
+    texts: Iterable[Any], tokeniser: Tokeniser, most: int, progress: Progress, n_jobs: int | None
 ) -> Iterator[Iterable[str]]:
     """The words of each unit: a document where the first one has no label, else a user."""
-    documents = distinct_words(watch.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
+    documents = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
     first = next(documents, None)
     if first is None:
         return
@@ -263,24 +249,24 @@ def _unlabelled(words: list[str], label: str | None) -> list[str]:
     return words
 
 
-def _counter(model: PrivateSpectralLDA, watch: Watch) -> Callable[..., CountedTexts | SparkTexts]:
+def _counter(model: PrivateSpectralLDA, progress: Progress) -> Callable[..., CountedTexts | SparkTexts]:
     """What counts the texts for a model: this machine, or the executors of Spark, which starts before any charge."""
     if model.engine != "spark":
-        return partial(_counted, watch=watch, n_jobs=model.n_jobs)
+        return partial(_counted, progress=progress, n_jobs=model.n_jobs)
     from private_topics.engines.spark.session import session
     from private_topics.engines.spark.texts import SparkTexts
 
     def sent(texts: Iterable[Any], words: list[str], tokeniser: Tokeniser) -> SparkTexts:
-        return SparkTexts(watch.documents(texts, "sending texts"), words, tokeniser)
+        return SparkTexts(progress.documents(texts, "sending texts"), words, tokeniser)
 
     session()
     return sent
 
 
 def _counted(
-    texts: Iterable[Any], words: list[str], tokeniser: Tokeniser, watch: Watch, n_jobs: int | None
+    texts: Iterable[Any], words: list[str], tokeniser: Tokeniser, progress: Progress, n_jobs: int | None
 ) -> CountedTexts:
-    return count_texts(watch.documents(texts, "counting words"), words, tokeniser, n_jobs=n_jobs)
+    return count_texts(progress.documents(texts, "counting words"), words, tokeniser, n_jobs=n_jobs)
 
 
 def _usable(vocabulary: WordList, tokeniser: Tokeniser) -> list[str]:
@@ -294,13 +280,13 @@ def _public_words(
     vocabulary: WordList | CorpusVocabulary,
     texts: Iterable[Any],
     tokeniser: Tokeniser,
-    watch: Watch,
+    progress: Progress,
     n_jobs: int | None,
 ) -> list[str]:
     if isinstance(vocabulary, WordList):
         return _usable(vocabulary, tokeniser)
     documents: Counter[str] = Counter()
-    for words, _ in distinct_words(watch.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs):
+    for words, _ in distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs):
         documents.update(words)
     common = [word for word, count in documents.items() if count >= vocabulary.fewest_documents]
     if not common:

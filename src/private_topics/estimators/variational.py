@@ -12,10 +12,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from private_topics.engines.local import PrivateCorpus
-from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators.base import MODEL_CLASSES, TopicEstimator, unchanged_on_failure
+from private_topics.engines.local import LocalCorpus
+from private_topics.errors import ModelFileError
+from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.estimators.private import refuse_text
+from private_topics.fits.choice import VARIATIONAL
+from private_topics.fits.private import check_units
 from private_topics.fits.variational import (
     PlainMinibatches,
     PrivateMinibatches,
@@ -24,19 +26,12 @@ from private_topics.fits.variational import (
     online_topics,
     private_word_prior,
 )
-from private_topics.parameters import (
-    LARGEST,
-    check_integer,
-    check_parameters,
-    check_positive,
-    check_units,
-    in_range,
-)
+from private_topics.parameters import check_parameters
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.privacy.subsampled import SubsampledRun
-from private_topics.progress import stage_printer
+from private_topics.progress import progress_of
 from private_topics.threads import limited_threads
 
 
@@ -88,10 +83,9 @@ class VariationalLDA(TopicEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
-        _check_schedule(self)
-        _check_word_prior(self)
+        check_parameters(self)
         with unchanged_on_failure(self):
-            corpus = PrivateCorpus.of(self._corpus(X))
+            corpus = LocalCorpus.of(self._corpus(X))
             schedule = _schedule(self, corpus.n_units, float(self.word_prior))
             random_state = check_random_state(0 if self.random_state is None else self.random_state)
             prior = np.full(int(self.n_components), float(self.alpha0) / int(self.n_components))
@@ -102,7 +96,7 @@ class VariationalLDA(TopicEstimator):
                     len(prior),
                     schedule,
                     random_state,
-                    stage_printer(self.verbose, type(self).__name__),
+                    progress_of(self.verbose, type(self).__name__),
                 )
             self.doc_topic_prior_ = prior
         return self
@@ -178,15 +172,11 @@ class PrivateVariationalLDA(TopicEstimator):
         Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
         """
         budget = PrivacyBudget(self.epsilon, self.delta)
-        _check_schedule(self)
-        if self.clip is not None:
-            check_positive(self.clip, "clip", type(self).__name__)
-        if self.word_prior is not None:
-            _check_word_prior(self)
+        check_parameters(self)
         refuse_text(X, type(self).__name__)
         with unchanged_on_failure(self):
-            corpus = PrivateCorpus.of(self._corpus(X), groups)
-            check_units(corpus.n_units)
+            corpus = LocalCorpus.of(self._corpus(X), groups)
+            check_units(corpus)
             warn_if_delta_large(budget.delta, corpus.n_units)
             schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
             account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
@@ -209,14 +199,14 @@ class PrivateVariationalLDA(TopicEstimator):
                     len(prior),
                     schedule,
                     check_random_state(0 if self.random_state is None else self.random_state),
-                    stage_printer(self.verbose, type(self).__name__),
+                    progress_of(self.verbose, type(self).__name__),
                 )
             self.doc_topic_prior_ = prior
             self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
             account.finish()
         return self
 
-    def _public_settings(self, corpus: PrivateCorpus, schedule: Schedule) -> dict[str, Any]:
+    def _public_settings(self, corpus: LocalCorpus, schedule: Schedule) -> dict[str, Any]:
         """What a ledger notes beside the cost of this fit."""
         names = ("n_components", "alpha0", "steps", "offset", "decay", "clip", "word_prior")
         public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
@@ -236,14 +226,14 @@ class PrivateVariationalLDA(TopicEstimator):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
 
 
-def _statement(run: SubsampledRun, corpus: PrivateCorpus, *, grouped: bool) -> PrivacyStatement:
+def _statement(run: SubsampledRun, corpus: LocalCorpus, *, grouped: bool) -> PrivacyStatement:
     """The equal steps of the run on one line."""
     units = "users" if grouped else "documents"
     statement = statement_of(
         run,
         grouped=grouped,
         n_units=corpus.n_units,
-        configuration="variational",
+        configuration=VARIATIONAL.name,
         public=(
             f"the number of {units} ({corpus.n_units:,})",
             f"the vocabulary of {corpus.n_words:,} words",
@@ -260,34 +250,6 @@ def _statement(run: SubsampledRun, corpus: PrivateCorpus, *, grouped: bool) -> P
     return replace(statement, releases=(line,))
 
 
-def _check_schedule(estimator: Any) -> None:
-    check_parameters(estimator)
-    name = type(estimator).__name__
-    check_integer(estimator.steps, "steps", name, 1)
-    check_positive(estimator.offset, "offset", name)
-    check_positive(estimator.decay, "decay", name)
-    rate = estimator.sampling_rate
-    if rate is not None and not in_range(rate, 1e-9, 1.0):
-        raise InputError(
-            f"The 'sampling_rate' parameter of {name} must be None or a float in the range [1e-9, 1]. "
-            f"Got {rate!r} instead."
-        )
-
-
-def _check_word_prior(estimator: Any) -> None:
-    """Below a hundredth, `exp(digamma)` of a word without counts underflows."""
-    name, prior = type(estimator).__name__, estimator.word_prior
-    if not in_range(prior, 0.01, LARGEST):
-        raise InputError(
-            f"The 'word_prior' parameter of {name} must be a float in the range [0.01, {LARGEST:g}]. "
-            f"Got {prior!r} instead."
-        )
-
-
 def _schedule(estimator: Any, n_units: int, word_prior: float) -> Schedule:
     rate = default_rate(n_units) if estimator.sampling_rate is None else float(estimator.sampling_rate)
     return Schedule(int(estimator.steps), rate, float(estimator.offset), float(estimator.decay), word_prior)
-
-
-MODEL_CLASSES["VariationalLDA"] = VariationalLDA
-MODEL_CLASSES["PrivateVariationalLDA"] = PrivateVariationalLDA

@@ -1,176 +1,130 @@
-"""The paper's configurations 1 and 2 with a proof: whiten and un-whiten by one released second moment.
+"""The paper's four configurations with a proof: whiten and un-whiten by one released second moment.
 
     unigram → norms → second moment → whitening → norms → third moment → topics
 
 Configuration 1 releases the third moment inside the orthonormal basis of the released second moment, clipped by its
 norm over all words: the law of noise on every triple of words, whitened. Configuration 2 releases it inside the
-whitening itself, clipped by the bounds of the sequential release. Neither whitens again nor refines. Proofs:
-docs/proofs/configuration_1.md, docs/proofs/configuration_2.md. Differs from the paper: the second moment is released
-once and serves both directions, so the eigenvectors are un-whitened in the frame they were found in.
+whitening itself, clipped by the bounds of the sequential release. Configurations 3 and 4 do so with half of the
+budget, and release eigenpairs, or topics, that are certified around it; the certificate sees released values only, so
+it costs nothing and may fail: then the tensor is released a second time instead. None whitens again or refines.
+Proofs: docs/proofs/configuration_1.md to configuration_4.md. Differs from the paper: the second moment is released
+once and serves both directions, so the eigenvectors are un-whitened in the frame they were found in, and no noise
+depends on a gap of the corpus. Why 3 and 4 cannot beat 2: docs/certified.md.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from private_topics.corpus.counts.layout import WordBlock, ranks_of, select_words
-from private_topics.corpus.counts.matrix import take_rows
-from private_topics.engines.local import PrivateCorpus
-from private_topics.errors import InputError
-from private_topics.fits.sequential import PrivateModel, Sequential
-from private_topics.inference.carried import (
-    SPECTRAL_WORDS,
-    check_size,
-    most_frequent,
-    on_all_words,
-    warn_if_fewer,
-)
+from private_topics.errors import warn_user
+from private_topics.fits.fit import Fit, PrivateModel
+from private_topics.fits.sequential import released_frame
+from private_topics.inference.carried import SPECTRAL_WORDS, check_size, most_frequent, on_all_words, warn_if_fewer
 from private_topics.inference.denoising import unigram_posterior
-from private_topics.privacy.budget import BudgetSplit
-from private_topics.privacy.lattice import quantise_nearest, step_for, widened
-from private_topics.privacy.mechanisms import Query, Released
+from private_topics.releases.context import FitContext
+from private_topics.releases.eigenpairs import (
+    EIGENPAIRS,
+    TOPICS,
+    Whitened,
+    mean_of,
+    released_eigenpairs,
+    released_topics,
+)
+from private_topics.releases.inside_frame import FRAME_THIRD, FRAME_THIRD_AGAIN, ask_moment, release_third
+from private_topics.releases.norms import (
+    FRAME_THIRD_FACTORS,
+    FRAME_THIRD_NORMS,
+    SECOND_FACTORS,
+    SECOND_NORMS,
+    THIRD_FACTORS,
+    THIRD_NORMS,
+    scale_of,
+)
+from private_topics.releases.release import Release
+from private_topics.releases.second_moment import SECOND_MOMENT
+from private_topics.releases.third_moment import THIRD_MOMENT, release_third_moment
+from private_topics.releases.unigram import UNIGRAM, release_unigram
+from private_topics.spectral.certificate import Certificate, centre_of, certify
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import lda_third_moment, simplex_rows, topic_weights
 from private_topics.spectral.whitening import Whitening
-from private_topics.sums.norm_histogram import BINS, add_norms, clip_threshold
-from private_topics.sums.quantised import finest_step, truncated
-from private_topics.sums.triple_norms import (
-    MOST_DOCUMENTS,
-    PROJECTION_ERROR,
-    projected_third,
-    triple_norms,
-    triple_weights,
-)
-from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistograms, clip_factors
 from private_topics.threads import one_order
 
-THIRD_QUANTILE, FRAME_QUANTILE = 0.5, 0.5
-MOST_CHUNKS = 2**18
-SPLITS: dict[int | str, BudgetSplit] = {
-    1: BudgetSplit(unigram=0.05, histograms=0.03, second=0.42, frame=0.0, tensor=0.5, refine=0.0),
-    2: BudgetSplit(unigram=0.05, histograms=0.03, second=0.62, frame=0.0, tensor=0.3, refine=0.0),
-}
+Topics = tuple[np.ndarray, np.ndarray]
+"""Topics on some words, and their Dirichlet weights."""
+NOT_CERTIFIED = (
+    "At this budget no certificate bounds how far one document moves the eigenpairs, so the noise is on the whitened "
+    "tensor, as in configuration 2. More documents, fewer topics or a larger epsilon may help: see docs/certified.md."
+)
 
 
-@dataclass(frozen=True)
-class ReleasedWhitening(Sequential, ABC):
-    """What the two configurations share; `third_moment` is where they differ."""
-
-    def fit(self) -> PrivateModel:
-        check_size(self.corpus.n_words, self.n_topics)
-        self.progress("unigram")
-        noisy_unigram = self.release_unigram(self.split.unigram)
-        unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
-        words = most_frequent(unigram, SPECTRAL_WORDS)
-        self.progress("second moment")
-        whole = self.frame(words, unigram, self.n_topics)
-        k = min(self.n_topics, whole.supported)
-        warn_if_fewer(k, self.n_topics)
-        if k <= 1:
-            return PrivateModel(unigram[None, :], np.array([self.alpha0]), whole.supported)
-        self.progress("third moment")
-        frame = leading(whole, k)
-        topics, alpha = self.topics(words, unigram[words], frame)
-        return PrivateModel(on_all_words(topics, words, unigram), alpha, whole.supported)
-
-    def topics(self, words: np.ndarray, first: np.ndarray, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-        """Topics on the spectral words, whose shares are `first`, and their weights."""
-        return whitened_topics(frame, self.third_moment(words, frame), first, self.alpha0, self.random_state)
-
-    @abstractmethod
-    def third_moment(self, words: np.ndarray, frame: Frame) -> np.ndarray:
-        """`E3(W, W, W)` from released values."""
-
-    @property
-    def small_share(self) -> float:
-        """Two histograms and two sums of clip factors divide their fraction."""
-        return self.split.histograms / 4.0
+def fitted(context: FitContext, topics: Callable[..., Topics]) -> PrivateModel:
+    """What the four share; `topics` is where they differ: from words, their shares and a frame."""
+    check_size(context.n_words, context.n_topics)
+    context.progress.stage("unigram")
+    noisy_unigram = release_unigram(context)
+    unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
+    words = most_frequent(unigram, SPECTRAL_WORDS)
+    context.progress.stage("second moment")
+    whole = released_frame(context, words, unigram, context.n_topics)
+    k = min(context.n_topics, whole.supported)
+    warn_if_fewer(k, context.n_topics)
+    if k <= 1:
+        return PrivateModel(unigram[None, :], np.array([context.alpha0]), whole.supported)
+    context.progress.stage("third moment")
+    inside, alpha = topics(context, words, unigram[words], leading(whole, k))
+    return PrivateModel(on_all_words(inside, words, unigram), alpha, whole.supported)
 
 
-@dataclass(frozen=True)
-class FirstConfiguration(ReleasedWhitening):
+def first_topics(context: FitContext, words: np.ndarray, first: np.ndarray, frame: Frame) -> Topics:
     """Noise on the third moment over all words of the spectral stage (e3), and on the second (e4 and e8)."""
-
-    def third_moment(self, words: np.ndarray, frame: Frame) -> np.ndarray:
-        basis, stretch = contraction(frame.whitening.basis)
-        third, factors = self.release_third(words, basis)
-        scale = np.sqrt(stretch / frame.whitening.values)
-        value = third.value / max(float(factors.value[0]), factors.sigma)
-        return np.einsum("abc,a,b,c->abc", value, scale, scale, scale)
-
-    def release_third(self, words: np.ndarray, basis: np.ndarray) -> tuple[Released, Released]:
-        """`Σ s·phi3(U, U, U)` and `Σ s`. docs/proofs/configuration_1.md, docs/proofs/clip_sums.md"""
-        norms_query = self.histogram_query("third norms")
-        counts = np.zeros(BINS + 2, np.int64)
-        for block, lengths, share in self.chunks(words):
-            add_norms(triple_norms(block.indptr, block.counts, lengths), share, norms_query.step, counts)
-        clip = clip_threshold(self.release_histogram(norms_query, counts).value, THIRD_QUANTILE)
-        n_units, rank = self.corpus.n_units, basis.shape[1]
-        grid = finest_step(2.0 * n_units * clip)
-        total = np.zeros((rank, rank, rank), np.int64)
-        factors_query = self.factors_query("third clip factors", 1)
-        factors = np.zeros(1, np.int64)
-        with one_order():
-            for block, lengths, share in self.chunks(words):
-                factor = clip_factors(triple_norms(block.indptr, block.counts, lengths), clip)
-                part = projected_third(block, share * factor * triple_weights(lengths), basis)
-                total += quantise_nearest(part, grid)
-                factors += truncated(share * factor, factors_query.step).sum()
-        step = step_for(np.sqrt(2.0) * clip / self.run.mu_total, n_units, 2.0 * n_units * clip)
-        error = PROJECTION_ERROR * rank**1.5 * n_units * clip
-        sensitivity = widened(np.sqrt(2.0) * clip, float_error=error, step=step, entries=total.size)
-        query = Query("third moment", "symmetric_tensor", sensitivity, step, "configuration_1")
-        released = self.run.release(query, quantise_nearest(total * grid, step), self.split.tensor)
-        return released, self.run.release(factors_query, factors, self.small_share)
-
-    def chunks(self, words: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
-        """Blocks of at most `MOST_DOCUMENTS` documents on the spectral words, with the full document lengths."""
-        assert isinstance(self.corpus, PrivateCorpus)  # the rounding of a block depends on its documents
-        rank = ranks_of(words, self.corpus.n_words)
-        count = 0
-        for part in self.corpus:
-            for start in range(0, part.block.shape[0], MOST_DOCUMENTS):
-                rows = slice(start, start + MOST_DOCUMENTS)
-                count += 1
-                if count > MOST_CHUNKS:
-                    raise InputError(f"Configuration 1 takes at most {MOST_CHUNKS:,} blocks. Use larger ones.")
-                block = select_words(take_rows(part.block, rows.start, rows.stop), rank, len(words))
-                yield block, part.lengths[rows], part.share[rows]
+    basis, stretch = contraction(frame.whitening.basis)
+    third, factors = release_third_moment(context, words, basis)
+    scale = np.sqrt(stretch / frame.whitening.values)
+    whitened = np.einsum("abc,a,b,c->abc", third.value / scale_of(factors), scale, scale, scale)
+    return whitened_topics(frame, whitened, first, context.alpha0, context.random_state)
 
 
-@dataclass(frozen=True)
-class SecondConfiguration(ReleasedWhitening):
+def second_topics(context: FitContext, words: np.ndarray, first: np.ndarray, frame: Frame) -> Topics:
     """Noise on the whitened third moment (e6), and on the second moment (e8, from which W follows too)."""
+    third, factors, _ = release_third(context, words, frame.matrix)
+    return whitened_topics(frame, third.value / scale_of(factors), first, context.alpha0, context.random_state)
 
-    def third_moment(self, words: np.ndarray, frame: Frame) -> np.ndarray:
-        third, factors = self.release_whitened(words, frame)
-        return third.value / max(float(factors.value[0]), factors.sigma)
 
-    def release_whitened(self, words: np.ndarray, frame: Frame) -> tuple[Released, Released]:
-        """`Σ s·phi3(W, W, W)` and `Σ s`. docs/proofs/tensor.md, docs/proofs/clip_sums.md"""
-        total, clip, factors_query, factors = self.whitened_sum(words, frame)
-        released = self.release_assembled(
-            "frame third moment", "symmetric_tensor", "tensor", total, clip, self.split.tensor
-        )
-        return released, self.run.release(factors_query, factors, self.small_share)
+def certified_topics(
+    solutions: Callable[..., np.ndarray], context: FitContext, words: np.ndarray, first: np.ndarray, frame: Frame
+) -> Topics:
+    """Noise on eigenpairs (e7) or topics (e9), on the tensor they are certified around, and on the second moment."""
+    third, factors, clipped = release_third(context, words, frame.matrix)
+    whitened = Whitened(clipped, scale_of(factors), third)
+    with one_order():
+        certificate = certificate_of(context, whitened, first, frame)
+    if certificate is None:
+        warn_user(NOT_CERTIFIED)
+        value = tensor_again(context, whitened, frame) / whitened.scale
+        return whitened_topics(frame, value, first, context.alpha0, context.random_state)
+    context.progress.stage("eigenpairs")
+    with one_order():
+        return topics_of(solutions(context, whitened, certificate, frame), frame, context.alpha0)
 
-    def whitened_sum(self, words: np.ndarray, frame: Frame) -> tuple[np.ndarray, float, Query, np.ndarray]:
-        """`Σ s·phi3(W, W, W)` without noise, its released clip, and `Σ s` without noise with its query."""
-        norms_query = self.histogram_query("frame third norms")
-        (counts,) = self.corpus.total(FrameNormHistograms(words, frame.matrix, norms_query.step))
-        clip = clip_threshold(self.release_histogram(norms_query, counts[1]).value, FRAME_QUANTILE)
-        factors_query = self.factors_query("third clip factors", 1)
-        clipped = ClippedFrameMoments(words, frame.matrix, self.corpus.n_units, clip, clip, factors_query.step)
-        totals = self.corpus.total(clipped)
-        factors = totals[-1][1:]
-        with one_order():
-            total = clipped.sums(totals).third()
-        return total, clip, factors_query, factors
+
+def certificate_of(context: FitContext, whitened: Whitened, first: np.ndarray, frame: Frame) -> Certificate | None:
+    """From released values alone."""
+    tensor = whitened_tensor(frame, whitened.centre.value / whitened.scale, first, context.alpha0)
+    centre = centre_of(tensor, context.random_state)
+    return None if centre is None else certify(centre, whitened.radius)
+
+
+def tensor_again(context: FitContext, whitened: Whitened, frame: Frame) -> np.ndarray:
+    """The tensor released with the rest of its budget, averaged with the first."""
+    centre, clipped = whitened.centre, whitened.clipped
+    asked = ask_moment(context, FRAME_THIRD_AGAIN, clipped.third_clip, frame.matrix, context.share(FRAME_THIRD))
+    (again,) = context.release([asked], clipped, lambda totals: clipped.third_alone(totals)[:1])
+    return mean_of(centre.value, centre.sigma**2, again.value, again.sigma**2)
 
 
 def contraction(basis: np.ndarray) -> tuple[np.ndarray, float]:
@@ -190,7 +144,7 @@ def leading(frame: Frame, rank: int) -> Frame:
 
 def whitened_topics(
     frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: float, random_state: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Topics:
     """Topics and weights from `E3(W, W, W)`."""
     with one_order():
         pairs = decompose(whitened_tensor(frame, third, first, alpha0), random_state=random_state)
@@ -202,3 +156,37 @@ def whitened_tensor(frame: Frame, third: np.ndarray, first: np.ndarray, alpha0: 
     inside = frame.matrix.T @ first
     second = np.diag(frame.eigenvalues / frame.whitening.values) + alpha0 / (alpha0 + 1.0) * np.outer(inside, inside)
     return lda_third_moment(third, second, inside, alpha0)
+
+
+def topics_of(solutions: np.ndarray, frame: Frame, alpha0: float) -> Topics:
+    """Topics and weights from columns `u = v/λ`, the largest `λ` first."""
+    sizes = np.maximum(np.linalg.norm(solutions, axis=0), np.finfo(np.float64).tiny)
+    order = np.argsort(sizes, kind="stable")
+    vectors = (solutions / sizes)[:, order]
+    return simplex_rows(frame.whitening.unwhiten(vectors).T), topic_weights(1.0 / sizes[order], alpha0)
+
+
+def _configuration(
+    number: int, releases: tuple[Release, ...], topics: Callable[..., Topics], second: float, tensor: float
+) -> Fit:
+    """All begin alike; the number of releases of the third moment, and what is made of it, differ."""
+    fractions = {"unigram": 0.05, "histograms": 0.03, "second": second, "frame": 0.0, "tensor": tensor, "refine": 0.0}
+    before = UNIGRAM, SECOND_NORMS, SECOND_MOMENT, SECOND_FACTORS
+    return Fit(
+        f"configuration {number} (proved)",
+        (*before, *releases),
+        lambda context: fitted(context, topics),
+        fractions,
+        any_engine=number != 1,  # whose blocks are summed in floating point
+    )
+
+
+INSIDE = (FRAME_THIRD_NORMS, FRAME_THIRD, FRAME_THIRD_FACTORS)
+PROVED = {
+    1: _configuration(1, (THIRD_NORMS, THIRD_MOMENT, THIRD_FACTORS), first_topics, 0.42, 0.5),
+    2: _configuration(2, INSIDE, second_topics, 0.62, 0.3),
+    3: _configuration(
+        3, (*INSIDE, EIGENPAIRS, FRAME_THIRD_AGAIN), partial(certified_topics, released_eigenpairs), 0.62, 0.3
+    ),
+    4: _configuration(4, (*INSIDE, TOPICS, FRAME_THIRD_AGAIN), partial(certified_topics, released_topics), 0.62, 0.3),
+}

@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import psi
 
 from private_topics.corpus.counts.layout import WordBlock, select_words
-from private_topics.engines.local import PrivateCorpus
+from private_topics.corpus.counts.matrix import take_listed
+from private_topics.engines.local import LocalCorpus
 from private_topics.inference.carried import check_size
 from private_topics.inference.fold_in import fold_in, topic_statistic
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import Query
 from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.progress import Progress
+from private_topics.releases.statistic import MINIBATCH
 from private_topics.sums.norms import statistic_norms
 from private_topics.sums.quantised import SAFETY, add_statistic
 
@@ -32,7 +34,6 @@ USUAL_RATE, USUAL_BATCH = 0.1, 1000
 PRIOR_PER_NOISE, SMALLEST_PRIOR = 0.15, 0.1
 START_SHAPE = 100.0  # of the gamma variables the topics start from: all words nearly equally likely in all topics
 
-Progress = Callable[[str], None]
 Statistic = Callable[[np.ndarray], np.ndarray]
 """From word weights (words × topics) to the expected counts of the whole corpus, as one minibatch shows them."""
 
@@ -80,7 +81,7 @@ def online_topics(
     """Topics (k × d, rows on the simplex) after all steps. Uses the corpus through `statistic` only."""
     expected = random_state.gamma(START_SHAPE, 1.0 / START_SHAPE, (n_words, n_topics))
     for step in range(schedule.steps):
-        progress(f"minibatch {step + 1} of {schedule.steps}")
+        progress.stage(f"minibatch {step + 1} of {schedule.steps}")
         fresh = statistic(word_weights(expected, schedule.word_prior))
         expected += schedule.weight(step) * (fresh - expected)
     posterior = np.maximum(expected, 0.0) + schedule.word_prior
@@ -102,7 +103,7 @@ class PrivateMinibatches:
     """
 
     run: SubsampledRun
-    corpus: PrivateCorpus
+    corpus: LocalCorpus
     document_prior: np.ndarray
     clip: float = 0.0
 
@@ -135,7 +136,8 @@ class PrivateMinibatches:
 
     def query(self) -> Query:
         """On the lattice that suits its noise."""
-        draft = Query("minibatch statistic", "array", float(np.sqrt(2.0)), 1.0, "variational")
+        assert MINIBATCH.sensitivity is not None
+        draft = Query(MINIBATCH.name, MINIBATCH.kind, MINIBATCH.sensitivity, 1.0, MINIBATCH.proof)
         sigma = self.run.sigma(draft, self.run.share)
         return replace(draft, step=step_for(sigma, self.corpus.n_units, float(self.corpus.n_units)))
 
@@ -144,7 +146,7 @@ class PrivateMinibatches:
 class PlainMinibatches:
     """Expected counts as they are, of minibatches that a seeded generator draws: no privacy."""
 
-    corpus: PrivateCorpus
+    corpus: LocalCorpus
     document_prior: np.ndarray
     rate: float
     random_state: np.random.RandomState
@@ -158,7 +160,7 @@ class PlainMinibatches:
         return total * (self.corpus.n_units / max(1, int(members.sum())))
 
 
-def minibatch(corpus: PrivateCorpus, members: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray]]:
+def minibatch(corpus: LocalCorpus, members: np.ndarray) -> Iterator[tuple[WordBlock, np.ndarray]]:
     """The documents of the units marked in `members`, in blocks, with their shares of their units."""
     chosen = members if corpus.unit is None else members[corpus.unit]
     start = 0
@@ -168,15 +170,3 @@ def minibatch(corpus: PrivateCorpus, members: np.ndarray) -> Iterator[tuple[Word
             share = np.ones(len(rows)) if corpus.share is None else corpus.share[start + rows]
             yield select_words(take_listed(block, rows), None, corpus.n_words), share
         start += block.shape[0]
-
-
-def take_listed(block: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
-    """The listed rows of a block of counts, in their order."""
-    if len(rows) == block.shape[0]:
-        return block
-    sizes = (block.indptr[1:] - block.indptr[:-1])[rows]
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
-    entries = np.repeat(block.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    taken = sp.csr_array((len(rows), block.shape[1]), dtype=block.dtype)
-    taken.data, taken.indices, taken.indptr = block.data[entries], block.indices[entries], indptr
-    return taken

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from private_topics.errors import InputError, PrivacyWarning
+from private_topics.errors import InputError, warn_user
 
 MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
 FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
@@ -18,8 +17,8 @@ SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
 LEAST_COVERED = 0.4  # of the text: topics that are refined on less of it predict worse
 WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
 TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
-CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: benchmarks/choices.py
-FEWEST_CARRIED = 3  # fewer predict worse than the unigram: benchmarks/choices.py
+CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: research/choices.py
+FEWEST_CARRIED = 3  # fewer predict worse than the unigram: research/choices.py
 SMALLEST_NOISE = 1e-12
 
 
@@ -114,10 +113,8 @@ def warn_if_fewer(carried: int, wanted: int) -> None:
     """Say that the model has fewer topics than were asked for."""
     carried = max(carried, 1)  # the word frequencies are one
     if carried < wanted:
-        warnings.warn(
+        warn_user(
             f"At this budget the model carries {carried} of the {wanted} topics asked for; the others would "
             "be noise. It uses those it carries. More documents or a larger epsilon would carry more: see "
-            "private_topics.plan.",
-            PrivacyWarning,
-            stacklevel=5,
+            "private_topics.plan."
         )

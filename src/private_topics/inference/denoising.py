@@ -18,19 +18,20 @@ from private_topics.spectral.topics import project_to_simplex
 SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
 RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
 SHAPE_SAMPLE = 8192
+UNIGRAM_GRID, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 120, 60, 3
 FLOOR_PER_NOISE, LARGEST_FLOOR = 0.03, 0.1
 LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
 
 
-def unigram_posterior(noisy: np.ndarray, sigma: float, *, grid_size: int = 120, rounds: int = 60) -> np.ndarray:
+def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
     """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`."""
     points = noisy if len(noisy) <= 2048 else np.quantile(noisy, (np.arange(2048) + 0.5) / 2048)
     largest = max(float(noisy.max()), 3.0 * sigma)
-    grid = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01 * sigma), np.log(largest), grid_size))))
+    grid = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01 * sigma), np.log(largest), UNIGRAM_GRID))))
     likelihood = -0.5 * ((points[:, None] - grid) / sigma) ** 2
     likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     prior = np.full(len(grid), 1.0 / len(grid))
-    for _ in range(rounds):
+    for _ in range(UNIGRAM_ROUNDS):
         prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
     mean = (likelihood @ (prior * grid)) / (likelihood @ prior)
     order = np.argsort(points, kind="stable")
@@ -58,7 +59,7 @@ def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, sigma: float) ->
     return result
 
 
-def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, sigma: float, *, rounds: int = 3) -> np.ndarray:
+def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, sigma: float) -> np.ndarray:
     """Posterior mean topics when entry (i, w) is `share_i · unigram_w · total` times a gamma variable of mean one."""
     n_topics = len(statistic)
     total = max(float(statistic.sum()), sigma)
@@ -67,7 +68,7 @@ def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, sigma: float, *,
     shape = _best_shape(statistic, share, unigram * total, sigma)
     ratios, log_prior = _gamma_prior(shape)
     estimate = statistic
-    for _ in range(rounds):
+    for _ in range(GAMMA_ROUNDS):
         estimate = np.empty_like(statistic)
         _posterior_means(statistic / sigma, share, unigram * total / sigma, ratios, log_prior, estimate)
         share = estimate.sum(axis=1) / estimate.sum()

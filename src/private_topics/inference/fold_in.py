@@ -38,16 +38,8 @@ def fold_in(
 def topic_statistic(block: WordBlock, word_topics: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """`Σ_n c_nw r_nwi` as a words × topics array."""
     out = np.empty_like(word_topics)
-    _statistic(
-        interleaved(block.n_words),
-        block.word_start,
-        block.by_word,
-        block.document_of,
-        block.counts,
-        word_topics,
-        pull,
-        out,
-    )
+    order = interleaved(block.n_words)
+    _statistic(order, block.word_start, block.by_word, block.document_of, block.counts, word_topics, pull, out)
     return out
 
 

@@ -6,11 +6,12 @@ import numpy as np
 
 SMOOTHING = 1.0
 START_UNIGRAM_SHARE = 0.5
+SMALLEST_BATCH, FEWEST_BATCHES = 32, 40
 
 
-def topics_of_counts(expected: np.ndarray, smoothing: float = SMOOTHING) -> np.ndarray:
+def topics_of_counts(expected: np.ndarray) -> np.ndarray:
     """Words × topics with columns that sum to one: the posterior mean under a symmetric Dirichlet prior."""
-    smoothed = expected + smoothing
+    smoothed = expected + SMOOTHING
     smoothed /= smoothed.sum(axis=0)
     return smoothed
 
@@ -24,6 +25,6 @@ def start_counts(topics: np.ndarray, unigram: np.ndarray, n_tokens: float) -> np
     return np.ascontiguousarray(mixed.T) * (n_tokens / len(topics))
 
 
-def step_size(step: int, *, offset: float = 2.0, decay: float = 0.5) -> float:
+def step_size(step: int) -> float:
     """Weight of the new batch in the running statistic (Hoffman, Blei & Bach 2010)."""
-    return float((step + offset) ** -decay)
+    return float((step + 2.0) ** -0.5)

@@ -5,7 +5,7 @@ its appendix of sensitivity proofs. The functions named `published_…` return w
 (docs/errata.md says which); those named `corrected_…` are upper bounds that are attained. Neighbours replace one
 document of `n_documents`. `sigma_1 >= … >= sigma_k > sigma_next` are singular values of the second LDA moment,
 `gamma_s` a quarter of the smallest gap of the whitened tensor's eigenvalues, `tensor_sigma_1` the largest of these.
-A singular value or a gap of zero gives infinity: that is what the paper's formulas say.
+Where a singular value or a gap is zero the bounds are infinite, as in the paper's formulas.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ class MomentWeights:
 
 def published_moment_sensitivity(*, n_documents: int) -> float:
     """`2/N`, L1, for the second and the third moment alike. Paper, Theorem on global sensitivity (main text)."""
-    return 2.0 / documents(n_documents)
-
-
-def published_first_moment_sensitivity(*, n_documents: int) -> float:
-    """`2/N`, L1: a mean of probability vectors. Paper, Proposition on probability arrays (App. I)."""
     return 2.0 / documents(n_documents)
 
 
@@ -103,25 +98,11 @@ def published_tensor_sensitivity(
 def published_eigenvector_sensitivity(
     *, n_documents: int, n_topics: int, alpha0: float, sigma_k: float, gamma_s: float, sigma_next: float = 0.0
 ) -> float:
-    """`2√k Δ_T / γ_s`, for one eigenvector of `T`. Paper, App. I, proof for the tensor decomposition."""
+    """`2√k Δ_T / γ_s`, for one eigenpair of `T`. Paper, App. I, proof for the tensor decomposition."""
     tensor = published_tensor_sensitivity(
         n_documents=n_documents, n_topics=n_topics, alpha0=alpha0, sigma_k=sigma_k, sigma_next=sigma_next
     )
     return ratio(2.0 * math.sqrt(n_topics) * tensor, spectral_number("gamma_s", gamma_s))
-
-
-def published_eigenvalue_sensitivity(
-    *, n_documents: int, n_topics: int, alpha0: float, sigma_k: float, gamma_s: float, sigma_next: float = 0.0
-) -> float:
-    """The same `2√k Δ_T / γ_s`, for one eigenvalue of `T`. Paper, App. I, proof for the tensor decomposition."""
-    return published_eigenvector_sensitivity(
-        n_documents=n_documents,
-        n_topics=n_topics,
-        alpha0=alpha0,
-        sigma_k=sigma_k,
-        gamma_s=gamma_s,
-        sigma_next=sigma_next,
-    )
 
 
 def published_topic_sensitivity(
@@ -170,11 +151,6 @@ def published_spectral_value_sensitivity(*, n_documents: int) -> float:
 # -- corrected ------------------------------------------------------------------------------------------------------
 
 
-def corrected_first_moment_l2(*, n_documents: int) -> float:
-    """`√2/N`: two probability vectors are at most `√2` apart, and two different words attain it."""
-    return math.sqrt(2.0) / documents(n_documents)
-
-
 def corrected_second_moment_l1(*, n_documents: int, alpha0: float) -> float:
     """`(2 + 4a)/N`, attained: the appendix is right, the theorem of the main text is not."""
     return (2.0 + 4.0 * MomentWeights.of(alpha0).pair) / documents(n_documents)
@@ -215,7 +191,7 @@ def gap_of_eigenvalues(eigenvalues: np.ndarray) -> float:
 
 
 def documents(n_documents: int) -> float:
-    """`N` as a float; the estimators need three documents."""
+    """`N` as a float; the estimators need at least three documents."""
     if not n_documents >= 3:
         raise InputError(f"The 'n_documents' parameter must be at least 3. Got {n_documents!r} instead.")
     return float(n_documents)
@@ -235,7 +211,7 @@ def require_positive(name: str, value: float) -> None:
 
 
 def spectral_number(name: str, value: float) -> float:
-    """A singular value or gap; the message does not repeat it, for it may come from a corpus."""
+    """A singular value or gap; the error message does not quote it, since it may come from a private corpus."""
     if not 0.0 <= value < math.inf:
         raise InputError(f"The {name!r} parameter must be finite and at least 0.")
     return float(value)
@@ -246,5 +222,5 @@ def _middle(sigma_k: float, sigma_next: float) -> float:
 
 
 def ratio(numerator: float, denominator: float) -> float:
-    """The quotient; infinity over zero."""
+    """The quotient; infinity where the denominator is zero."""
     return numerator / denominator if denominator > 0.0 else math.inf

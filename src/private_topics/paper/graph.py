@@ -7,9 +7,8 @@ necessary, not sufficient: how much noise each edge needs is the subject of `bou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 
 from private_topics.errors import InputError
 
@@ -71,14 +70,6 @@ class Graph:
         """Whether these edges are a cut, and none of them can be left out."""
         chosen = self._checked(edges)
         return self.is_cut(chosen) and not any(self.is_cut(chosen - {edge}) for edge in chosen)
-
-    def minimal_cuts(self) -> Iterator[frozenset[str]]:
-        """Every minimal cut, the smallest first, by trying every set of edges."""
-        keys = sorted(self.edge_keys)
-        for size in range(len(keys) + 1):
-            for chosen in combinations(keys, size):
-                if self.is_minimal_cut(chosen):
-                    yield frozenset(chosen)
 
     def _checked(self, edges: Iterable[str]) -> frozenset[str]:
         chosen = frozenset(edges)
@@ -148,24 +139,6 @@ CONFIGURATIONS = {
     3: Placement("configuration 3", PAPER_GRAPH, frozenset({"e7", "e8"}), "Noise on the eigenpairs and W†."),
     4: Placement("configuration 4", PAPER_GRAPH, frozenset({"e9"}), "Noise on the topics themselves."),
 }
-SEQUENTIAL = Placement(
-    "sequential",
-    SEQUENTIAL_GRAPH,
-    frozenset({"e0", "e6", "s1"}),
-    "Noise on the second moment, which makes W and W† public; then on the moments inside W; then on the refinement.",
+SEQUENTIAL_SUMMARY = (
+    "Noise on the second moment, which makes W and W† public; then on the moments inside W; then on the refinement."
 )
-
-# On which edge each release of `configurations.sequential` puts its noise; numbered releases without the number.
-SEQUENTIAL_RELEASES = {
-    "unigram": "e0",
-    "second norms": "e0",
-    "second moment": "e0",
-    "second clip factors": "e0",
-    "frame second norms": "e6",
-    "frame third norms": "e6",
-    "frame second moment": "e6",
-    "frame third moment": "e6",
-    "frame clip factors": "e6",
-    "refinement": "s1",
-    "unigram again": "s1",
-}

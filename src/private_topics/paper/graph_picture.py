@@ -1,19 +1,17 @@
-"""The graph of a configuration as an SVG picture, and the command that writes all five.
+"""The graph of a configuration as an SVG picture.
 
-    python -m private_topics.paper.graph_picture docs/images
-
-An edge with noise differs in colour, in dashes and in its filled label; a node that only noise reaches differs in
-colour and in its double border. The colours are CSS custom properties with fallbacks for light and dark pages.
+An edge with noise has another colour, dashes and a filled label; a node reached only through noise has another colour
+and a double border. The colours are CSS custom properties with fallbacks for light and dark pages.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from private_topics.paper.graph import CONFIGURATIONS, SEQUENTIAL, Edge, Node, Placement
+from private_topics.paper.graph import Edge, Node, Placement
 
 WIDTH, BOX_WIDTH, BOX_HEIGHT = 1160, 132, 62
 TOP, MIDDLE, BOTTOM = 56, 174, 292
@@ -88,7 +86,7 @@ def render(placement: Placement) -> str:
 
 
 def describe(placement: Placement) -> str:
-    """The picture in words, for who cannot see it."""
+    """The picture in words, for those who cannot see it."""
     names = {node.key: node.name for node in placement.graph.nodes}
     noisy = {edge.key: " with noise" if edge.key in placement.noisy else "" for edge in placement.graph.edges}
     arrows = [
@@ -98,11 +96,11 @@ def describe(placement: Placement) -> str:
     return f"{placement.summary} Edges: {'; '.join(arrows)}."
 
 
-def write_pictures(folder: Path) -> list[Path]:
-    """Write the pictures of all five placements into `folder`; returns their paths."""
+def write_pictures(folder: Path, placements: Iterable[Placement]) -> list[Path]:
+    """Write the pictures of some placements into `folder`; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for placement in (SEQUENTIAL, *CONFIGURATIONS.values()):
+    for placement in placements:
         path = folder / f"graph_{placement.name.replace(' ', '_')}.svg"
         path.write_text(render(placement), encoding="utf-8")
         paths.append(path)
@@ -194,14 +192,3 @@ def _legend(y: int) -> str:
         f'<g class="safe"><rect class="box" x="750" {box}/><rect class="inner" x="753" y="{y - 7}" width="24" '
         f'height="14" rx="3"/></g><text x="790" y="{y + 5}">reached through noise only</text></g>'
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    for path in write_pictures(parser.parse_args().folder):
-        print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,46 +1,41 @@
 """What each configuration is expected to do, from public numbers alone: topics found, their error, documents needed.
 
 For the proved configurations the error is that of `expected_errors`. For the published ones it is the paper's utility
-theorem and its lemma on sample complexity, every constant one: a bound, and a loose one. Published configurations 2
-to 4 refuse where Procedure 1 is expected to find no lower bound.
+theorem and its lemma on sample complexity, every constant set to one: a bound, and a loose one. Published
+configurations 2 to 4 refuse where Procedure 1 is expected to find no lower bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from private_topics.bisection import smallest
 from private_topics.paper.noise_scales import tau
 from private_topics.paper.utility_bounds import (
     PARTS,
-    equal_parts,
+    equal_taus,
     first_or_second,
     refused,
     sampling_error,
     second_or_third,
-    taus_of,
     third_or_fourth,
     utility_bound,
 )
 from private_topics.planning.expected_errors import (
     FEWEST_DOCUMENTS,
     LARGEST_ERROR,
-    Setting,
-    proved_error,
-    proved_split,
-    proved_topics,
-    sequential_error,
-    sequential_split,
-    sequential_topics,
+    SEQUENTIAL,
+    PlannedFit,
+    expected_error,
+    expected_topics,
 )
 
 TARGET_ERROR = 0.25  # what `documents_needed` is for
-PRECISION = 2.0  # forecasts closer than this, which is about their own, do not tell which configuration is better
-NO_TOPIC = 1.0  # the relative error of an estimate that says nothing
-LARGEST_SEARCH = 1e12
+PRECISION = 2.0  # forecasts within this factor, about their own accuracy, do not tell which configuration is better
+NO_TOPIC = 1.0  # the relative error of an uninformative estimate
 
-SEQUENTIAL, VARIATIONAL = "sequential", "vi"
+VARIATIONAL = "vi"
 PROVED = tuple(f"{number} proved" for number in PARTS)
 PUBLISHED = tuple(f"{number} published" for number in PARTS)
 
@@ -68,7 +63,7 @@ class Outcome:
 
     @property
     def overall_error(self) -> float | None:
-        """The error over all topics asked for, by which configurations are compared: one that is missing has 1."""
+        """The error over all topics asked for, by which configurations are compared; a missing topic counts as 1."""
         if self.topics is None or self.error is None:
             return None
         found = min(self.topics, self.asked)
@@ -78,29 +73,28 @@ class Outcome:
 # -- the published ones ---------------------------------------------------------------------------------------------
 
 
-def published_error(setting: Setting, configuration: int, parts: Mapping[str, float] | None = None) -> float:
-    """Utility theorem plus lemma, constants one, over the length of a topic; infinite where it is refused."""
-    fractions = parts or equal_parts(configuration)
-    if refused(configuration, setting.problem, fractions, setting.epsilon, setting.delta):
+def published_error(fit: PlannedFit, configuration: int) -> float:
+    """Utility theorem plus lemma, constants set to one, over the length of a topic; infinite where it is refused."""
+    if refused(configuration, fit.quantities, fit.epsilon, fit.delta):
         return math.inf
-    taus = taus_of(fractions, setting.epsilon, setting.delta)
-    length = 1.0 / math.sqrt(setting.words_per_topic)
+    length = 1.0 / math.sqrt(fit.words_per_topic)
     lemma = sampling_error(
-        n_documents=max(FEWEST_DOCUMENTS, setting.n_documents),
-        n_topics=setting.n_topics,
-        alpha0=setting.alpha0,
-        smallest_share=1.0 / setting.n_topics,
+        n_documents=max(FEWEST_DOCUMENTS, fit.n_documents),
+        n_topics=fit.n_topics,
+        alpha0=fit.alpha0,
+        smallest_share=1.0 / fit.n_topics,
         sigma_k_topics=length,
     )
-    return (utility_bound(configuration, setting.problem, taus) + lemma) / length
+    taus = equal_taus(configuration, fit.epsilon, fit.delta)
+    return (utility_bound(configuration, fit.quantities, taus) + lemma) / length
 
 
-def remarks(setting: Setting) -> tuple[str, ...]:
-    """The paper's three remarks for this setting: what each prefers, and what the theorems behind it prefer."""
-    problem, noise = setting.problem, tau(setting.epsilon, setting.delta)
-    pairs = first_or_second(problem, noise=noise)
-    eigen = second_or_third(problem, noise=noise, alpha0=setting.alpha0, tensor_sigma_k=setting.eigenvalue)
-    final = third_or_fourth(problem, noise=noise)
+def remarks(fit: PlannedFit) -> tuple[str, ...]:
+    """The paper's three remarks: which configuration each prefers here, and which the theorems behind it prefer."""
+    quantities, noise = fit.quantities, tau(fit.epsilon, fit.delta)
+    pairs = first_or_second(quantities, noise=noise)
+    eigen = second_or_third(quantities, noise=noise, alpha0=fit.alpha0, tensor_sigma_k=fit.eigenvalue)
+    final = third_or_fourth(quantities, noise=noise)
     condition = "holds" if eigen.stated == 3 else "fails"
     many = ">" if final.stated == 3 else "<="
     return (
@@ -114,24 +108,24 @@ def remarks(setting: Setting) -> tuple[str, ...]:
 # -- all of them ----------------------------------------------------------------------------------------------------
 
 
-def outcomes(setting: Setting) -> tuple[Outcome, ...]:
+def outcomes(fit: PlannedFit) -> tuple[Outcome, ...]:
     """The expected outcome of every configuration, the proved ones first.
 
-    Variational inference has none: whether it finds topics depends on a random start, of which nothing is known.
+    Variational inference has none: whether it finds topics depends on its random start.
     """
     return (
-        _outcome(SEQUENTIAL, setting),
-        *(_outcome(name, setting) for name in PROVED),
-        *(_outcome(name, setting) for name in PUBLISHED),
-        Outcome(VARIATIONAL, True, setting.n_topics, None, None, None, "no forecast"),
+        _outcome(SEQUENTIAL, fit),
+        *(_outcome(name, fit) for name in PROVED),
+        *(_outcome(name, fit) for name in PUBLISHED),
+        Outcome(VARIATIONAL, True, fit.n_components, None, None, None, "no forecast"),
     )
 
 
 def best(found: tuple[Outcome, ...]) -> Outcome | None:
     """The proved configuration expected to win; None where none tells topics apart.
 
-    The one with the smallest error over the topics asked for, but the sequential release where it is as good as far
-    as a forecast can tell: there it won more often than not (benchmarks/results/forecast.md).
+    The one with the smallest error over the topics asked for, or the sequential release where the forecast cannot
+    tell the two apart: there it won more often than not (research/results/forecast.md).
     """
     able = {outcome: outcome.overall_error or 0.0 for outcome in found if outcome.proved and outcome.carries}
     if not able:
@@ -141,50 +135,32 @@ def best(found: tuple[Outcome, ...]) -> Outcome | None:
     return favoured[0] if favoured else min(level, key=level.__getitem__)
 
 
-def _outcome(name: str, setting: Setting) -> Outcome:
+def _outcome(name: str, fit: PlannedFit) -> Outcome:
     published = name in PUBLISHED
-    number = 0 if name == SEQUENTIAL else int(name[0])
-    topics, error = _expected(name, number, setting)
+    topics, error = _expected(name, fit)
     note = ""
     if published:
         note = "refuses" if math.isinf(error) else "bound"
     elif topics <= 1:
         note = "word frequencies"
-    elif number > 2:
+    elif name in PROVED[2:]:
         note = "at best"
-    return Outcome(name, not published, setting.n_topics, topics, error, _documents(name, number, setting), note)
+    return Outcome(name, not published, fit.n_components, topics, error, _documents(name, fit), note)
 
 
-def _expected(name: str, number: int, setting: Setting) -> tuple[int, float]:
+def _expected(name: str, fit: PlannedFit) -> tuple[int, float]:
+    """Topics found, and their error."""
     if name in PUBLISHED:
-        error = published_error(setting, number)
-        return (setting.n_topics if error < LARGEST_ERROR else 0), error
-    topics = sequential_topics(setting) if name == SEQUENTIAL else proved_topics(setting, number)
-    if not topics:
-        return 0, NO_TOPIC
-    used = setting.with_topics(topics)
-    if name == SEQUENTIAL:
-        return topics, sequential_error(used, sequential_split(setting))
-    return topics, proved_error(used, number, proved_split(number))
+        error = published_error(fit, int(name[0]))
+        return (fit.n_components if error < LARGEST_ERROR else 0), error
+    configuration = name if name == SEQUENTIAL else int(name[0])
+    topics = expected_topics(fit, configuration)
+    return topics, expected_error(replace(fit, found=topics), configuration) if topics else NO_TOPIC
 
 
-def _documents(name: str, number: int, setting: Setting) -> float:
+def _documents(name: str, fit: PlannedFit) -> float:
     def enough(documents: float) -> bool:
-        larger = replace(setting, n_documents=max(1, int(documents)))
-        topics, error = _expected(name, number, larger)
-        return topics >= setting.n_topics and error <= TARGET_ERROR
+        topics, error = _expected(name, replace(fit, n_documents=max(1, int(documents))))
+        return topics >= fit.n_components and error <= TARGET_ERROR
 
-    return smallest(enough, float(FEWEST_DOCUMENTS), 1e30 if name in PUBLISHED else LARGEST_SEARCH)
-
-
-def smallest(enough: Callable[[float], bool], start: float, largest: float = LARGEST_SEARCH) -> float:
-    """The smallest value from `start` on that is enough, to two per cent; infinity where none up to `largest` is."""
-    low = high = start
-    while not enough(high):
-        low, high = high, 2.0 * high
-        if high > largest:
-            return math.inf
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return smallest(enough, float(FEWEST_DOCUMENTS), 1e30 if name in PUBLISHED else 1e12)

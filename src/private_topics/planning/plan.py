@@ -1,7 +1,7 @@
-"""Before touching the data: what a number of documents, an epsilon and a number of topics buy, and by which method.
+"""Before touching the data: what a number of documents, an epsilon and a number of topics buy, and with which method.
 
-From public numbers only; the assumptions are those of `forecast`. Real topics are more uneven than the assumed ones,
-so read it as an order of magnitude.
+From public numbers only, under the assumptions of `expected_errors`. Real topics are more uneven than the assumed
+ones, so read it as an order of magnitude.
 """
 
 from __future__ import annotations
@@ -9,17 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from private_topics.bisection import smallest
 from private_topics.errors import InputError
+from private_topics.fits.choice import proved_fit
 from private_topics.parameters import check_positive
-from private_topics.planning.expected_errors import Setting, refined, sequential_split, sequential_topics
-from private_topics.planning.forecast import (
-    PRECISION,
-    Outcome,
-    best,
-    outcomes,
-    remarks,
-    smallest,
-)
+from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
+from private_topics.planning.forecast import PRECISION, Outcome, best, outcomes, remarks
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
 
@@ -27,24 +22,15 @@ MOST = 2**63 - 1  # documents, words, topics
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(PlannedFit):
     """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for.
 
-    That is the default, the sequential release; `outcomes` has every configuration beside it.
+    That is for the default, the sequential release; `outcomes` has every configuration.
     """
-
-    n_documents: int
-    n_words: int
-    n_components: int
-    epsilon: float
-    delta: float
-    alpha0: float = 1.0
-    mean_length: float = 100.0
-    refine_steps: int = 4
 
     @property
     def expected_topics(self) -> int:
-        return sequential_topics(self._setting())
+        return expected_topics(self, SEQUENTIAL)
 
     @property
     def enough(self) -> bool:
@@ -63,7 +49,7 @@ class Plan:
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """What each configuration is expected to do: topics, their error, documents for all topics."""
-        return outcomes(self._setting())
+        return outcomes(self)
 
     @property
     def best(self) -> Outcome | None:
@@ -73,19 +59,19 @@ class Plan:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Which of its own configurations the paper prefers here, remark by remark."""
-        return remarks(self._setting())
+        return remarks(self)
 
     @property
     def units_to_name_a_word(self) -> float:
-        """Units that must share a word for a private vocabulary to name it, if each has as many words as count.
+        """Units that must share a word for a private vocabulary to name it, if each has as many words as are counted.
 
-        At the default settings of a fit and without help of the noise; infinite where the budget has no room for it.
+        At the default settings of a fit, without luck in the noise; infinite where the budget has no room for it.
         """
         return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a private vocabulary would need, and what is assumed of a large one."""
+        """What a private vocabulary would need, and what is assumed about a large vocabulary."""
         seen = self.refined_words
         if seen == self.n_words:
             return (self._vocabulary_note,)
@@ -109,8 +95,8 @@ class Plan:
     @property
     def refined_words(self) -> int:
         """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
-        setting = self._setting()
-        return refined(setting, sequential_split(setting).refine)[0] if self.refine_steps else self.n_words
+        split = proved_fit(SEQUENTIAL).split(self.refine_steps)
+        return refined(self, split.refine)[0] if self.refine_steps else self.n_words
 
     @property
     def verdict(self) -> str:
@@ -143,18 +129,6 @@ class Plan:
         more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
         weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
         return f"{head} For all {self.n_components}: {more} at this epsilon, or {weaker} with these documents."
-
-    def _setting(self) -> Setting:
-        return Setting(
-            self.n_documents,
-            self.n_words,
-            self.n_components,
-            self.epsilon,
-            self.delta,
-            self.alpha0,
-            self.mean_length,
-            self.refine_steps,
-        )
 
 
 def plan(

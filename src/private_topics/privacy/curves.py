@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, log_ndtr
 
+from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
 
 # Bound on the relative error of the closed form below, by which its result is rounded up (composition.md).
@@ -114,11 +115,9 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
         high *= 2
         if high > 1e12:
             raise PrivacyError("No finite epsilon has this delta. Choose a larger delta or release less.")
-    low = 0.0
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if curve(middle) <= delta else (middle, high)
-    return high
+    return last_that_holds(
+        lambda epsilon: curve(epsilon) <= delta, high, 0.0, lambda low, high: high - low > 1e-12 * high
+    )
 
 
 def _largest(affordable: Callable[[float], bool], start: float) -> float:
@@ -130,10 +129,7 @@ def _largest(affordable: Callable[[float], bool], start: float) -> float:
             raise PrivacyError("This budget is too small for floating point. Choose a larger epsilon or delta.")
     while affordable(high):
         high *= 2
-    while high - low > 1e-12 * low:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if affordable(middle) else (low, middle)
-    return low
+    return last_that_holds(affordable, low, high, lambda low, high: high - low > 1e-12 * low)
 
 
 def _require(holds: bool, name: str, what: str, value: float) -> None:

@@ -1,4 +1,4 @@
-"""What happened: one frozen, serialisable record per release. What it costs is the accountant's business.
+"""What happened: one frozen record per release. What it costs is the accountant's business.
 
 An event carries public numbers only: the declared sensitivity, the noise, the size of the array.
 Sensitivities are for neighbours that differ by *replacing* one privacy unit. ``sensitivity`` and the noise
@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from private_topics.errors import PrivacyError
 
@@ -24,14 +23,14 @@ class Event:
     coordinates: int
     proof: str
 
-    mechanism: ClassVar[str] = "event"
-
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
             raise PrivacyError("The 'name' of a privacy event must be a non-empty str.")
-        self._require_positive("sensitivity")
         if isinstance(self.coordinates, bool) or not isinstance(self.coordinates, int) or self.coordinates < 1:
             raise PrivacyError(f"The 'coordinates' of event {self.name!r} must be an int of at least 1.")
+        for field in dataclasses.fields(self):
+            if field.type == "float":
+                self._require_positive(field.name)
 
     def _require_positive(self, field: str) -> None:
         value = getattr(self, field)
@@ -42,23 +41,6 @@ class Event:
                 f"The {field!r} of event {self.name!r} must be finite and positive. Got {value!r} instead."
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The event as JSON-ready values, with the mechanism's name."""
-        return {"mechanism": self.mechanism, **dataclasses.asdict(self)}
-
-    @staticmethod
-    def from_dict(fields: dict[str, Any]) -> Event:
-        """The event that `to_dict` wrote. Unknown mechanisms and fields are refused, not left uncharged."""
-        values = dict(fields)
-        mechanism = values.pop("mechanism", None)
-        if mechanism not in _EVENTS:
-            raise PrivacyError(f"A privacy event must have a 'mechanism' in {sorted(_EVENTS)}.")
-        kind = _EVENTS[mechanism]
-        expected = {field.name for field in dataclasses.fields(kind)}
-        if set(values) != expected:
-            raise PrivacyError(f"A {mechanism!r} event must have exactly the fields {sorted(expected)}.")
-        return kind(**values)
-
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianEvent(Event):
@@ -66,28 +48,15 @@ class GaussianEvent(Event):
 
     sigma: float
 
-    mechanism: ClassVar[str] = "gaussian"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require_positive("sigma")
-
     @property
     def mu(self) -> float:
         """The parameter of Gaussian differential privacy, sensitivity / sigma."""
         return self.sensitivity / self.sigma
 
-    @property
-    def rho(self) -> float:
-        """The parameter of zero-concentrated differential privacy, mu^2 / 2 (Bun and Steinke 2016)."""
-        return 0.5 * self.mu**2
-
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussianEvent(GaussianEvent):
     """Discrete Gaussian noise: rho-zCDP with rho = mu^2 / 2 (Canonne, Kamath and Steinke 2020), not GDP."""
-
-    mechanism: ClassVar[str] = "discrete_gaussian"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +70,8 @@ class ThresholdEvent(GaussianEvent):
 
     threshold_delta: float
 
-    mechanism: ClassVar[str] = "threshold"
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_positive("threshold_delta")
         if self.threshold_delta >= 1:
             raise PrivacyError(f"The 'threshold_delta' of event {self.name!r} must lie in (0, 1).")
 
@@ -113,8 +79,6 @@ class ThresholdEvent(GaussianEvent):
 @dataclass(frozen=True, kw_only=True)
 class DiscreteThresholdEvent(ThresholdEvent, DiscreteGaussianEvent):
     """The same with discrete Gaussian noise."""
-
-    mechanism: ClassVar[str] = "discrete_threshold"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +92,8 @@ class SubsampledGaussianEvent(GaussianEvent):
     rate: float
     norm_bound: float
 
-    mechanism: ClassVar[str] = "subsampled_gaussian"
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_positive("rate")
-        self._require_positive("norm_bound")
         if self.rate > 1:
             raise PrivacyError(f"The 'rate' of event {self.name!r} must lie in (0, 1].")
         if not self.norm_bound <= self.sensitivity <= 2 * self.norm_bound:
@@ -146,31 +106,7 @@ class LaplaceEvent(Event):
 
     scale: float
 
-    mechanism: ClassVar[str] = "laplace"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require_positive("scale")
-
-    @property
-    def epsilon(self) -> float:
-        """The pure differential-privacy parameter, sensitivity / scale."""
-        return self.sensitivity / self.scale
-
     @property
     def sigma(self) -> float:
         """The standard deviation of the noise."""
         return math.sqrt(2.0) * self.scale
-
-
-_EVENTS: dict[str, type[Event]] = {
-    kind.mechanism: kind
-    for kind in (
-        GaussianEvent,
-        DiscreteGaussianEvent,
-        ThresholdEvent,
-        DiscreteThresholdEvent,
-        SubsampledGaussianEvent,
-        LaplaceEvent,
-    )
-}

@@ -1,8 +1,9 @@
 """release(): the only place that draws noise. It checks the query, charges it, and only then draws.
 
 A `PrivateRun` owns a budget, an accountant and a noise stream; `PrivateRun.release` turns an exact integer
-aggregate into a `Released` value, and nothing else can make one. Symmetric arrays get isometric noise: one
-Gaussian of variance sigma^2 in every direction of the space of symmetric arrays with the Frobenius norm.
+aggregate into a `Released` value, and nothing else can make one. `PrivateRun.release_sums` is where the sums of an
+engine meet it: no fit sees them. Symmetric arrays get isometric noise: one Gaussian of variance sigma^2 in every
+direction of the space of symmetric arrays with the Frobenius norm.
 Queries whose sensitivity is in the L1 norm get Laplace noise (`simple_composition.SimpleRun` only).
 `PrivateRun.release_words` names the words whose noisy weight reaches a threshold (docs/proofs/vocabulary.md).
 Proofs: docs/proofs/lattice.md for one release, docs/proofs/composition.md for the run.
@@ -13,16 +14,17 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.accountant import Accountant, mu_of_budget, rho_of_budget
+from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
+from private_topics.privacy.curves import mu_of_budget, rho_of_budget
 from private_topics.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteThresholdEvent,
@@ -33,7 +35,7 @@ from private_topics.privacy.events import (
 from private_topics.privacy.queries import KINDS, Integers, Kind, Query
 from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
-from private_topics.privacy.randomness import DISTANCE_PER_DRAW, LARGEST_RATIO, NoiseStream
+from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream
 from private_topics.privacy.set_union import SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import (
     add_symmetric_matrix_noise,
@@ -41,13 +43,12 @@ from private_topics.privacy.symmetric import (
     symmetric_std,
 )
 
-__all__ = ["KINDS", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
+__all__ = ["KINDS", "Asked", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
 
 NoiseEvent = GaussianEvent | LaplaceEvent
 Draw = Callable[[int, float], Integers]
 
 _CHUNK = 1 << 20
-_MOST_COORDINATES = 2**40
 # mu_total stays this far below what the budget allows, so that shares which sum to one but for rounding fit.
 _HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
@@ -92,6 +93,24 @@ class ReleasedWords(Released):
     threshold: float = 0.0
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A query and the share of the budget that it may spend."""
+
+    query: Query
+    share: float
+
+    @property
+    def step(self) -> float:
+        return self.query.step
+
+
+class Source(Protocol):
+    """Where the documents are: an engine, which adds up what one pass over them is asked for."""
+
+    def total(self, unit_sum: Any) -> tuple[Integers, ...]: ...
+
+
 class PrivateRun:
     """One computation under one budget: calibrates, charges, draws.
 
@@ -123,9 +142,8 @@ class PrivateRun:
         self._reserve = reserve
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self.sampler_delta = _sampler_delta(budget, sampler)
         self.threshold_delta = threshold_delta
-        self.accountant = Accountant(sampler_delta=self.sampler_delta)
+        self.accountant = Accountant()
         self._calibrate()
 
     @property
@@ -174,6 +192,21 @@ class PrivateRun:
             self._charge(event, share)
             value = _noisy(query, integers, _width(event), self._draw(event), consume)
         return Released(value, query, event, _RELEASE_TOKEN)
+
+    def release_sums(
+        self,
+        source: Source,
+        unit_sum: Any,
+        asked: Sequence[Asked],
+        aggregates: Callable[[tuple[Integers, ...]], Sequence[npt.ArrayLike]],
+    ) -> tuple[Released, ...]:
+        """The sums of one pass over the corpus, each with its noise. Only here do sums and noise meet."""
+        self._require_own_process()
+        exact = aggregates(source.total(unit_sum))
+        return tuple(
+            self.release(one.query, aggregate, one.share, consume=True)
+            for one, aggregate in zip(asked, exact, strict=True)
+        )
 
     def release_words(
         self, query: Query, weights: Mapping[str, int], share: float, *, threshold_delta: float, most_words: int
@@ -226,14 +259,10 @@ class PrivateRun:
 
     def _calibrate(self) -> None:
         """Turn the budget into the mu (or the root of 2 rho) that the releases share."""
-        usable = self.budget.delta - self.sampler_delta
-        if usable <= 0:
-            raise PrivacyError(
-                "The 'delta' of the budget is below the imprecision of the sampler. Choose a larger one."
-            )
-        if not 0.0 <= self.threshold_delta < min(usable, self.budget.epsilon / 2):
+        if not 0.0 <= self.threshold_delta < min(self.budget.delta, self.budget.epsilon / 2):
             raise PrivacyError("The 'threshold_delta' of a run must be at least 0, and below its delta and epsilon.")
-        epsilon, usable = self.budget.epsilon + math.log1p(-self.threshold_delta), usable - self.threshold_delta
+        epsilon = self.budget.epsilon + math.log1p(-self.threshold_delta)
+        usable = self.budget.delta - self.threshold_delta
         if self.sampler == "fast":
             limit = mu_of_budget(epsilon, usable)
         else:
@@ -273,7 +302,7 @@ class PrivateRun:
 
     def _afford(self, event: NoiseEvent, share: float) -> None:
         """Refuse a release beyond the budget."""
-        after = Accountant((*self.accountant.events, event), sampler_delta=self.sampler_delta)
+        after = Accountant((*self.accountant.events, event))
         if after.delta(self.budget.epsilon) > self.budget.delta:
             raise PrivacyError(
                 f"Release {event.name!r} would exceed the privacy budget of this run. "
@@ -337,9 +366,3 @@ def _discrete_laplace(count: int, ratio: float) -> Integers:
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
     return np.array(opendp.m.make_laplace(*space, scale=ratio)([0] * count), dtype=np.int64)
-
-
-def _sampler_delta(budget: PrivacyBudget, sampler: str) -> float:
-    """What the sampler adds to delta: (1 + e^epsilon) times its distance from its law (lattice.md)."""
-    distance = DISTANCE_PER_DRAW if sampler == "fast" else 0.0
-    return (1 + math.exp(budget.epsilon)) * distance * _MOST_COORDINATES if distance else 0.0

@@ -28,9 +28,6 @@ from scipy.special import ndtri
 
 from private_topics.errors import PrivacyError
 
-# Total-variation distance of one drawn integer from its law, under the assumptions of docs/proofs/lattice.md.
-DISTANCE_PER_DRAW = 0.0
-
 # Within [-TAIL, TAIL] the float64 value of Z is certified to this absolute error; beyond, every draw is in
 # doubt.
 CERTIFIED_ERROR = 2.0**-45

@@ -38,11 +38,6 @@ class SubsampledAccountant(Accountant):
             raise PrivacyError("The subsampled steps of one run must have the same noise, rate and bounds.")
         super().record(event)
 
-    @property
-    def method(self) -> str:
-        whole = all(isinstance(event, SubsampledGaussianEvent) and event.rate == 1.0 for event in self._events)
-        return "gdp" if whole else "pld"
-
     def _base_delta(self, epsilon: float) -> float:
         if not self._events:
             return 0.0
@@ -78,7 +73,7 @@ class SubsampledRun(PrivateRun):
         self.rate = math.ldexp(self._heads, -_COIN_BITS)
         self._open: NoiseEvent | None = None
         super().__init__(budget, sampler="fast", noise_seed=noise_seed, reserve=reserve)
-        self.accountant = SubsampledAccountant(sampler_delta=self.sampler_delta)
+        self.accountant = SubsampledAccountant()
 
     @property
     def accounting(self) -> str:
@@ -110,8 +105,7 @@ class SubsampledRun(PrivateRun):
     def _calibrate(self) -> None:
         super()._calibrate()
         if self.rate < 1.0:
-            usable = self.budget.delta - self.sampler_delta
-            step_mu = largest_step_mu(self.budget.epsilon, usable, self.ratio, self.rate, self.steps)
+            step_mu = largest_step_mu(self.budget.epsilon, self.budget.delta, self.ratio, self.rate, self.steps)
             self.mu_total = step_mu * math.sqrt(self.steps) * (1.0 - 1e-9)
 
     def _event(self, query: Query, share: float, integers: npt.NDArray[np.int64]) -> NoiseEvent:

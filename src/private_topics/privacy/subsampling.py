@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
 from private_topics.privacy.curves import mu_of_budget
 
@@ -54,10 +55,7 @@ def largest_step_mu(epsilon: float, delta: float, ratio: float, rate: float, ste
     high = 2.0 * low
     while affordable(high):
         low, high = high, 2.0 * high
-    while high - low > _PRECISION * low:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if affordable(middle) else (low, middle)
-    return low
+    return last_that_holds(affordable, low, high, lambda low, high: high - low > _PRECISION * low)
 
 
 def dominating_losses(mu: float, ratio: float, rate: float) -> Any:

@@ -20,7 +20,9 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
 from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, units_to_pass, word_weight
+from private_topics.releases.release import Release
 
+VOCABULARY = Release("vocabulary", "vocabulary", None, "vector", "vocabulary", SENSITIVITY, "vocabulary")
 MOST_UNITS = 2.0**40
 FEWEST_UNITS = 2
 VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
@@ -104,7 +106,7 @@ def _check_most_words(most_words_per_unit: int) -> None:
 
 def vocabulary_query(run: PrivateRun, share: float) -> Query:
     """The sum of the units' weights, on a lattice that suits its noise. docs/proofs/vocabulary.md"""
-    draft = Query("vocabulary", "vector", SENSITIVITY, 1.0, "vocabulary")
+    draft = Query(VOCABULARY.name, VOCABULARY.kind, SENSITIVITY, 1.0, VOCABULARY.proof)
     return replace(draft, step=step_for(run.sigma(draft, share), 1, MOST_UNITS))
 
 

@@ -23,7 +23,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Scope:
-    """`gaps`: what of the model's claims was not attacked; None where there is no model to speak of."""
+    """`gaps`: which of the model's claims were not attacked; None where there is no model."""
 
     facts: list[Fact]
     sentences: list[str]
@@ -115,7 +115,7 @@ def _gaps(compared: dict[str, Any]) -> list[str]:
     if model != audit:
         found.append(
             f"Not attacked: the model's unit. It protects {UNITS.get(str(model), UNKNOWN)}; the audit replaced "
-            f"{UNITS.get(str(audit), UNKNOWN)}, which says nothing of that."
+            f"{UNITS.get(str(audit), UNKNOWN)}, which says nothing about that."
         )
     if compared["not_attacked"]:
         found.append(

@@ -225,13 +225,7 @@ def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: i
         '<title id="spectrum-t">Eigenvalues against the edge of the noise</title><desc id="spectrum-d">{} of {} '
         "directions stand above the noise edge {}. Eigenvalues: {}.</desc>{}</svg>"
     ).format(
-        SPECTRUM_WIDTH,
-        SPECTRUM_HEIGHT,
-        above,
-        len(eigenvalues),
-        f"{noise_edge:.3g}",
-        words,
-        Markup("").join(parts),
+        SPECTRUM_WIDTH, SPECTRUM_HEIGHT, above, len(eigenvalues), f"{noise_edge:.3g}", words, Markup("").join(parts)
     )
 
 
@@ -256,19 +250,9 @@ def _grid(lowest: float, highest: float, place: Callable[[float], str]) -> Marku
 
 
 def _noise_band(edge: str, bottom: float) -> Markup:
+    right, height = SPECTRUM_WIDTH - RIGHT, f"{bottom - float(edge):.1f}"
     return Markup(
         '<rect class="band" x="{}" y="{}" width="{}" height="{}"/>'
         '<line class="edge" x1="{}" x2="{}" y1="{}" y2="{}"/>'
         '<text class="edge" x="{}" y="{}" dy="-7" text-anchor="end">edge of the noise</text>'
-    ).format(
-        LEFT,
-        edge,
-        SPECTRUM_WIDTH - LEFT - RIGHT,
-        f"{bottom - float(edge):.1f}",
-        LEFT,
-        SPECTRUM_WIDTH - RIGHT,
-        edge,
-        edge,
-        SPECTRUM_WIDTH - RIGHT - 6,
-        edge,
-    )
+    ).format(LEFT, edge, right - LEFT, height, LEFT, right, edge, edge, right - 6, edge)

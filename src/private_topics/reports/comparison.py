@@ -21,7 +21,7 @@ from private_topics.reports.charts import bar
 from private_topics.reports.page import date_text, write_page
 from private_topics.reports.sections import settings_of
 from private_topics.reports.topics import Topic, hellinger, printable, topics_of, word_names
-from private_topics.reports.verdict import Verdict, statement_of_model, verdict_of
+from private_topics.reports.verdict import PrivacyVerdict, statement_of_model, verdict_of
 
 SAME_TOPIC = 0.5  # cosine of two topics that are still the same
 SHOWN_ALONE = 40
@@ -52,7 +52,7 @@ class Side:
     name: str
     kind: str
     statement: PrivacyStatement | None
-    verdict: Verdict
+    verdict: PrivacyVerdict
     topics: dict[int, Topic]
     words: Words
 

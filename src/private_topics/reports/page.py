@@ -6,16 +6,13 @@ import base64
 import datetime
 import hashlib
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
-import scipy
 from markupsafe import Markup
 
-from private_topics._version import __version__
+from private_topics._version import versions
 from private_topics.errors import InputError
 from private_topics.whole_files import write_whole_text
 
@@ -34,8 +31,9 @@ def write_page(path: str | os.PathLike[str], template: str, context: dict[str, A
     environment.filters |= {"percent": percent, "number": number, "whole": "{:,}".format}
     sheet = environment.loader.get_source(environment, "style.css")[0]  # type: ignore[union-attr]
     allowed = " ".join(f"'sha256-{_digest(text)}'" for text in [sheet, *styles])
+    wrote = [(name.replace("python", "Python"), version) for name, version in versions().items()]
     page = environment.get_template(template).render(
-        **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=versions()
+        **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=wrote
     )
     write_whole_text(path, page)
     return Path(path)
@@ -43,16 +41,6 @@ def write_page(path: str | os.PathLike[str], template: str, context: dict[str, A
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def versions() -> list[tuple[str, str]]:
-    """What wrote the page."""
-    return [
-        ("private-topics", __version__),
-        ("Python", platform.python_version()),
-        ("numpy", np.__version__),
-        ("scipy", scipy.__version__),
-    ]
 
 
 def date_text(date: Any, caller: str) -> str:

@@ -12,26 +12,14 @@ from markupsafe import Markup
 
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
-from private_topics.paper.graph import CONFIGURATIONS, SEQUENTIAL, SEQUENTIAL_RELEASES, Placement
+from private_topics.fits.choice import SEQUENTIAL, placements, release_behind
+from private_topics.paper.graph import Placement
 from private_topics.paper.graph_picture import STYLE, render
 from private_topics.planning.plan import Plan, plan
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
 from private_topics.reports.topics import Word, printable, top_words
 
-STAGES = {  # what a release is for, by the page that proves it
-    "vocabulary": "vocabulary",
-    "unigram": "word frequencies",
-    "histogram": "sizes of contributions",
-    "clip_sums": "sizes of contributions",
-    "second_moment": "pairs of words",
-    "frame_second": "pairs, inside the frame",
-    "tensor": "triples, inside the frame",
-    "configuration_1": "triples of words",
-    "configuration_2": "triples, inside the frame",
-    "refinement": "refinement of the topics",
-    "variational": "minibatches",
-}
 OTHER_DOCUMENTS, OTHER_EPSILON = (0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0, 3.0)
 SHADES = 4
 COMPARED_WORDS = 8
@@ -53,7 +41,8 @@ class Budget:
 def budget_of(statement: PrivacyStatement) -> Budget:
     shares: dict[str, float] = {}
     for release in statement.releases:
-        stage = STAGES.get(release.proof, release.name)
+        described = release_behind(release.name, statement.configuration)
+        stage = release.name if described is None else described.stage
         shares[stage] = shares.get(stage, 0.0) + release.share
     parts = segments(shares)
     return Budget(parts, stacked_bar(parts, "Where the privacy budget went", "budget"))
@@ -70,7 +59,7 @@ class NoisyEdge:
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphView:
     """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges.
 
     `before`: releases that the graph starts from, with their shares (a private vocabulary).
@@ -83,7 +72,7 @@ class Graph:
     before: list[tuple[str, float]]
 
 
-def graph_of(statement: PrivacyStatement) -> Graph | None:
+def graph_of(statement: PrivacyStatement) -> GraphView | None:
     """The graph of the model's configuration; None for an algorithm that has none."""
     placement = _placement(statement.configuration)
     if placement is None:
@@ -92,23 +81,22 @@ def graph_of(statement: PrivacyStatement) -> Graph | None:
     edges = []
     for edge in placement.graph.edges:
         if edge.key in placement.noisy:
-            found = [release for release in statement.releases if _edge_of(release.name) == edge.key]
+            found = [release for release in statement.releases if _edge_of(release.name, statement) == edge.key]
             names = ", ".join(release.name for release in found)
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
-    known = placement is SEQUENTIAL or all(edge.releases for edge in edges)
+    known = statement.configuration == SEQUENTIAL.name or all(edge.releases for edge in edges)
     before = [(release.name, release.share) for release in statement.releases if release.names_words]
-    return Graph(Markup(picture), placement.summary, edges, known, before)
+    return GraphView(Markup(picture), placement.summary, edges, known, before)
 
 
-def _edge_of(release: str) -> str | None:
-    """The edge on which a release puts its noise: its name begins with it, or the sequential release lists it."""
-    first = release.split()[0]
-    return first if first[1:].isdigit() else SEQUENTIAL_RELEASES.get(release.rstrip(" 0123456789"))
+def _edge_of(line: str, statement: PrivacyStatement) -> str | None:
+    """The edge on which a release puts its noise."""
+    release = release_behind(line, statement.configuration)
+    return None if release is None else release.edge
 
 
 def _placement(configuration: str) -> Placement | None:
-    placements = {placement.name: placement for placement in (SEQUENTIAL, *CONFIGURATIONS.values())}
-    return placements.get(configuration.split(" (")[0])
+    return placements().get(configuration.split(" (")[0])
 
 
 @dataclass(frozen=True)
@@ -199,33 +187,6 @@ def tokeniser_settings(tokeniser: Any) -> list[tuple[str, str]]:
 def file_digest(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class LedgerRow:
-    """One fit on the corpus, as its ledger has it."""
-
-    id: str
-    time: str
-    label: str
-    epsilon: float
-    delta: float
-    state: str
-
-
-def ledger_rows(entries: Any) -> list[LedgerRow]:
-    """Rows of `DurableLedger.entries()`."""
-    return [
-        LedgerRow(
-            str(entry.id),
-            str(entry.time)[:19].replace("T", " "),
-            entry.label,
-            entry.reservation.epsilon,
-            entry.reservation.delta,
-            entry.state,
-        )
-        for entry in entries
-    ]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from private_topics.privacy.statement import PrivacyStatement
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PrivacyVerdict:
     """`kind` is "private", or what is wrong: "unproved", "seeded" or "none"."""
 
     kind: str
@@ -33,9 +33,9 @@ def statement_of_model(model: Any) -> PrivacyStatement | None:
     return statement if isinstance(statement, PrivacyStatement) else None
 
 
-def verdict_of(statement: PrivacyStatement | None) -> Verdict:
+def verdict_of(statement: PrivacyStatement | None) -> PrivacyVerdict:
     if statement is None:
-        return Verdict(
+        return PrivacyVerdict(
             "none",
             "NOT PRIVATE: no privacy guarantee",
             "This model was learnt without noise. Its topics may reveal what single documents say. "
@@ -43,20 +43,20 @@ def verdict_of(statement: PrivacyStatement | None) -> Verdict:
         )
     guarantee = f"({statement.epsilon:g}, {statement.delta:g})"
     if not statement.private:
-        return Verdict(
+        return PrivacyVerdict(
             "seeded",
             "NOT PRIVATE: the noise comes from a known seed",
             "Whoever knows the seed can remove the noise. This model is for tests. "
             "Fit again without noise_seed before anything is published.",
         )
     if not statement.proved:
-        return Verdict(
+        return PrivacyVerdict(
             "unproved",
             f"NOT PROVED: aims at {guarantee}-differential privacy",
             "The published calibration that this model uses does not give the guarantee it aims at. "
             "Treat the model as not private.",
         )
-    return Verdict(
+    return PrivacyVerdict(
         "private",
         f"{guarantee}-differentially private · unit: one {statement.unit} · proved",
         f"Holds {statement.neighbours}, for all {statement.n_units:,} {statement.unit}s.",

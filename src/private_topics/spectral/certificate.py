@@ -23,7 +23,7 @@ NEWTON_STEPS = 30
 UP = 1.0 + 2.0**-30  # covers the rounding of a spectral norm, and of the few operations made of it
 LARGEST_CONTRACTION, LARGEST_SHIFT = 0.9, 0.5
 UNSOLVED = 2.0**-45
-MOST_TOPICS = 64  # the bound needs a matrix of k² × k² numbers
+LARGEST_RANK = 64  # the bound needs a matrix of k² × k² numbers
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ def unweighted(centre: Centre, columns: np.ndarray) -> np.ndarray:
 
 def centre_of(tensor: np.ndarray, random_state: np.random.RandomState) -> Centre | None:
     """The eigenpairs of a tensor by the power method, polished by Newton's; None where that does not succeed."""
-    tensor = symmetric_part(tensor)
+    tensor = exactly_symmetric(tensor)
     rank = len(tensor)
     pairs = decompose(tensor, random_state=random_state)
-    if rank > MOST_TOPICS or not pairs.values.min() > 0:
+    if rank > LARGEST_RANK or not pairs.values.min() > 0:
         return None
     try:
         solutions, inverses = _polished(tensor, pairs.vectors / pairs.values)
@@ -202,7 +202,7 @@ def tensor_rounding(tensor: np.ndarray, radius: float) -> float:
     return (tensor.size + 64) * 2.0**-52 * (float(np.linalg.norm(tensor)) + radius)
 
 
-def symmetric_part(tensor: np.ndarray) -> np.ndarray:
+def exactly_symmetric(tensor: np.ndarray) -> np.ndarray:
     """The mean over the six orders of the indices, symmetric exactly: the sorted one stands for all."""
     mean = np.sum([np.transpose(tensor, order) for order in itertools.permutations(range(3))], axis=0) / 6.0
     index = np.sort(np.indices(tensor.shape), axis=0)

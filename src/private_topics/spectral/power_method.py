@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+RESTARTS, MOST_ITERATIONS, TOLERANCE = 2, 300, 1e-13
+
 
 @dataclass(frozen=True)
 class EigenPairs:
@@ -17,25 +19,17 @@ class EigenPairs:
 
     values: np.ndarray
     vectors: np.ndarray
-    iterations: int
 
 
-def decompose(
-    tensor: np.ndarray,
-    *,
-    restarts: int = 2,
-    max_iterations: int = 300,
-    tolerance: float = 1e-13,
-    random_state: np.random.RandomState | None = None,
-) -> EigenPairs:
+def decompose(tensor: np.ndarray, *, random_state: np.random.RandomState | None = None) -> EigenPairs:
     """Eigenpairs of a symmetric r × r × r tensor; the caller passes its symmetric part."""
     rank = len(tensor)
     generator = random_state if random_state is not None else np.random.RandomState(0)
     starts = [_contraction_start(tensor)]
-    starts += [np.linalg.qr(generator.standard_normal((rank, rank)))[0] for _ in range(restarts)]
+    starts += [np.linalg.qr(generator.standard_normal((rank, rank)))[0] for _ in range(RESTARTS)]
     best: EigenPairs | None = None
     for start in starts:
-        pairs = _iterate(tensor, start, max_iterations, tolerance)
+        pairs = _iterate(tensor, start)
         if best is None or np.sum(pairs.values**2) > np.sum(best.values**2) * (1.0 + 1e-9):
             best = pairs
     assert best is not None
@@ -57,20 +51,18 @@ def _apply(tensor: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return result
 
 
-def _iterate(tensor: np.ndarray, vectors: np.ndarray, max_iterations: int, tolerance: float) -> EigenPairs:
+def _iterate(tensor: np.ndarray, vectors: np.ndarray) -> EigenPairs:
     image = _apply(tensor, vectors)
-    iterations = 0
-    while iterations < max_iterations:
-        iterations += 1
+    for _ in range(MOST_ITERATIONS):
         order = np.argsort(-np.abs(np.einsum("aj,aj->j", vectors, image)), kind="stable")
         moved, triangle = np.linalg.qr(image[:, order])
         moved *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
         shift = np.abs(moved - vectors[:, order]).max()
         vectors = moved
         image = _apply(tensor, vectors)
-        if shift < tolerance:
+        if shift < TOLERANCE:
             break
     values = np.einsum("aj,aj->j", vectors, image)
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
-    return EigenPairs(np.abs(values[order]), vectors[:, order], iterations)
+    return EigenPairs(np.abs(values[order]), vectors[:, order])

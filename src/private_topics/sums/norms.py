@@ -2,7 +2,7 @@
 
 Every loop below runs over one document in the order of its words, outside BLAS and in operations that IEEE 754 rounds
 in one way only, so the result does not change with the batch, the number of threads, the other documents or the
-machine.
+machine. Units are counted by the logarithm of a norm; once released, such a histogram suggests a clip threshold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import numpy as np
 from numba import njit, prange
 
 from private_topics.inference.lanes import lane_sums
-from private_topics.sums.features import SHORTEST
+from private_topics.sums.parts import SHORTEST
+
+BINS = 64
+SMALLEST_LOG, LARGEST_LOG = -14.0, 14.0  # natural logarithm of a norm: 8e-7 to 1.2e6
+# To single precision, so that the last bits of a machine's exponential move no norm to another bin.
+EDGES = np.exp(np.linspace(SMALLEST_LOG, LARGEST_LOG, BINS + 1)).astype(np.float32).astype(np.float64)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -98,3 +103,18 @@ def cube_roots(values):  # type: ignore[no-untyped-def]
                 y = (2.0 * y + x / (y * y)) / 3.0
             out[n] = math.ldexp(y, third)
     return out
+
+
+def add_norms(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndarray) -> None:
+    """Add units (in whole steps) to the bin of their norm; outer bins take the rest, zero norms count nowhere."""
+    positive = norms > 0
+    index = np.searchsorted(EDGES, norms[positive], side="right")
+    np.add.at(counts, index, np.floor(share[positive] / step).astype(np.int64))
+
+
+def clip_threshold(histogram: np.ndarray, quantile: float) -> float:
+    """The upper edge of the bin where a noisy histogram reaches `quantile` of its total."""
+    running = np.cumsum(histogram)
+    rising = (np.maximum.accumulate(running) + np.minimum.accumulate(running[::-1])[::-1]) / 2.0
+    reached = int(np.searchsorted(rising, quantile * max(rising[-1], 0.0)))
+    return float(EDGES[np.clip(reached, 1, BINS)])

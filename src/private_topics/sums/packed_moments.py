@@ -6,11 +6,53 @@ the vector is that of the whole array. All sums are integers, hence exact.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, interleaved
+from private_topics.sums.parts import DocumentWeights, Part
+from private_topics.sums.quantised import SAFETY, truncated
+from private_topics.sums.second_order import add_first_moment, add_second_moment
 from private_topics.sums.third_order import symmetric_part
+from private_topics.sums.unit_sums import Totals
+
+
+@dataclass(frozen=True)
+class PackedMoments:
+    """`Σ phi1`, `Σ phi2` and `Σ phi3` over all words, the last two packed; added on one grid, rounded to three."""
+
+    n_words: int
+    grid: float
+    steps: tuple[float, float, float]
+
+    def zeros(self) -> Totals:
+        shapes = self.n_words, (self.n_words, self.n_words), packed_triples(self.n_words)
+        return tuple(np.zeros(shape, np.int64) for shape in shapes)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        weights = DocumentWeights.of_lengths(part.lengths)
+        first, second, third = (
+            truncated(part.share * SAFETY * weight, self.grid)
+            for weight in (weights.first, weights.second, weights.third)
+        )
+        block = part.on_all_words()
+        add_first_moment(part.block, first, totals[0])
+        add_second_moment(block, second, totals[1])
+        add_packed_triples(block, third, totals[2])
+
+    def aggregates(self, totals: Totals) -> Totals:
+        sums = totals[0], pack_pairs(totals[1]), totals[2]
+        return tuple(
+            _coarser(total, int(np.log2(step / self.grid))) for total, step in zip(sums, self.steps, strict=True)
+        )
+
+
+def _coarser(total: np.ndarray, bits: int) -> np.ndarray:
+    """Steps of a finer lattice in those of a coarser one, half up."""
+    result: np.ndarray = (total + ((1 << bits) >> 1)) >> bits
+    return result
 
 
 def packed_triples(n_words: int) -> int:

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import (
@@ -18,10 +19,12 @@ from private_topics.corpus.counts.layout import (
     interleaved,
     times_matrix,
 )
+from private_topics.errors import InputError
 from private_topics.sums.norms import cube_roots, frame_norms
 from private_topics.sums.third_order import three_placements, unpack_cube
 
 SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
+LARGEST_ROUNDED = 2**61
 SQUARE_BITS, CUBE_BITS = 22, 14
 PRODUCT_ROWS = 512  # 512 · 2^44 = 2^53 and 512 · 2^14 · 2^28 = 2^51: partial sums of the products are exact integers
 SMALLEST_ROW, SMALLEST_BOUND = 2.0**-200, 1e-300  # no step underflows, no quotient overflows, whatever the frame
@@ -32,6 +35,21 @@ def truncated(values: np.ndarray, step: float) -> np.ndarray:
     """Whole steps, towards zero."""
     result: np.ndarray = np.trunc(values / step).astype(np.int64)
     return result
+
+
+def rounded(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
+    """Whole steps, rounded half up. For an aggregate, whose sensitivity grows by `privacy.lattice.widened`.
+
+    floor(x + 1/2) commutes with integer shifts (rounding half to even does not). It is computed without rounding
+    x + 1/2, which would send the float just below 1/2 to 1.
+    """
+    if not step > 0 or not math.isfinite(step) or math.frexp(step)[0] != 0.5:
+        raise InputError(f"The 'step' of a lattice must be a power of two. Got {step!r} instead.")
+    in_steps = np.asarray(values, dtype=np.float64) / step  # exact, but for overflow and the smallest floats
+    if not np.all(np.abs(in_steps) <= LARGEST_ROUNDED):  # also False for NaN
+        raise InputError("A value is not finite or does not fit the lattice. Check the public bounds.")
+    below = np.floor(in_steps)
+    return (below + (in_steps - below >= 0.5)).astype(np.int64, order="C")
 
 
 def finest_step(largest_sum: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, interleaved, times_matrix
-from private_topics.sums.features import DocumentWeights
+from private_topics.sums.parts import DocumentWeights
 
 CUBE_ROWS = 4  # rows of the cube that one thread owns: each such group forms the products of pairs anew
 CUBE_DOCUMENTS = 4  # documents added at once: fewer loads and stores of the cube

@@ -1,27 +1,36 @@
-"""The size of a document's `phi3` and its sum inside an orthonormal basis, for clipping by the exact Frobenius norm.
+"""Sums of `phi3` inside an orthonormal basis, clipped by the exact Frobenius norm: what configuration 1 asks for.
 
 With counts `c` on the words present and full length `l`,
 
     ||phi3||² (l(l-1)(l-2))² = Σ_{i,j,k distinct} (c_i c_j c_k)² + 3 Σ_{i≠j} (c_i(c_i-1)c_j)²
                              + Σ_i (c_i(c_i-1)(c_i-2))²
 
-The sums over different words are built up word by word from non-negative terms, so nothing cancels.
+The sums over different words are built up word by word from non-negative terms, so nothing cancels. A projected sum
+is formed in float64 for at most `MOST_DOCUMENTS` documents at a time: its rounding depends on how the corpus is cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit, prange
 
-from private_topics.corpus.counts.layout import WordBlock
+from private_topics.corpus.counts.layout import WordBlock, ranks_of, select_words
+from private_topics.corpus.counts.matrix import take_rows
 from private_topics.errors import InputError
-from private_topics.sums.features import SHORTEST, DocumentWeights
+from private_topics.sums.norms import BINS, add_norms
+from private_topics.sums.parts import SHORTEST, DocumentWeights, Part
+from private_topics.sums.quantised import rounded, truncated
 from private_topics.sums.third_order import FrameSums
+from private_topics.sums.unit_sums import AddedUp, Totals, clip_factors
+from private_topics.threads import one_order
 
 # The norm is at least this times ||c||³/(l(l-1)(l-2)), and is raised to it: docs/proofs/configuration_1.md.
 SMALLEST_SHARE = 0.2
-MOST_DOCUMENTS = 1024
-MOST_WORDS = 1000
+MOST_DOCUMENTS, MOST_PROJECTED = 1024, 1000
+MOST_CHUNKS = 2**18
 PROJECTION_ERROR = 2.0**-36  # of rank^1.5 × units × clip, within the two limits above: docs/proofs/configuration_1.md
 
 
@@ -51,15 +60,66 @@ def triple_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
     return out
 
 
-def triple_weights(lengths: np.ndarray) -> np.ndarray:
-    """`1/(l(l-1)(l-2))`, zero where `l < 3`."""
-    return DocumentWeights.of_lengths(lengths).third
+@dataclass(frozen=True)
+class TripleNormHistogram(AddedUp):
+    """Units by the norm of `phi3` on the words of the spectral stage."""
+
+    words: np.ndarray
+    step: float
+
+    def zeros(self) -> Totals:
+        return (np.zeros(BINS + 2, np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        block = part.on(self.words)
+        add_norms(triple_norms(block.indptr, block.counts, part.lengths), part.share, self.step, totals[0])
+
+
+@dataclass(frozen=True)
+class ClippedTriples:
+    """`Σ s·phi3(U, U, U)` and `Σ s`; the number of pieces that were rounded is counted too."""
+
+    words: np.ndarray
+    basis: np.ndarray
+    clip: float
+    grid: float
+    step: float
+    factor_step: float
+
+    def zeros(self) -> Totals:
+        rank = self.basis.shape[1]
+        return np.zeros((rank, rank, rank), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        total, factors, pieces = totals
+        with one_order():
+            for block, lengths, share in self._pieces(part):
+                pieces += 1
+                if pieces[0] > MOST_CHUNKS:
+                    raise InputError(f"Configuration 1 takes at most {MOST_CHUNKS:,} blocks. Use larger ones.")
+                factor = clip_factors(triple_norms(block.indptr, block.counts, lengths), self.clip)
+                weights = share * factor * DocumentWeights.of_lengths(lengths).third
+                total += rounded(projected_third(block, weights, self.basis), self.grid)
+                factors += truncated(share * factor, self.factor_step).sum()
+
+    def aggregates(self, totals: Totals) -> Totals:
+        return rounded(totals[0] * self.grid, self.step), totals[1]
+
+    def _pieces(self, part: Part) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
+        """At most `MOST_DOCUMENTS` documents at a time on the spectral words, with the full document lengths."""
+        rank = ranks_of(self.words, part.block.shape[1])
+        for start in range(0, part.block.shape[0], MOST_DOCUMENTS):
+            rows = slice(start, start + MOST_DOCUMENTS)
+            block = select_words(take_rows(part.block, rows.start, rows.stop), rank, len(self.words))
+            yield block, part.lengths[rows], part.share[rows]
 
 
 def projected_third(block: WordBlock, weights: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """`Σ_n weights[n] l(l-1)(l-2) phi3_n(U, U, U)` in float64, symmetric to the last bit."""
-    if block.n_documents > MOST_DOCUMENTS or block.n_words > MOST_WORDS:
-        raise InputError(f"projected_third takes at most {MOST_DOCUMENTS} documents and {MOST_WORDS} words at once.")
+    if block.n_documents > MOST_DOCUMENTS or block.n_words > MOST_PROJECTED:
+        raise InputError(
+            f"projected_third takes at most {MOST_DOCUMENTS} documents and {MOST_PROJECTED} words at once."
+        )
     sums = FrameSums(block.n_words, basis.shape[1])
     sums.add(block, basis, DocumentWeights(weights, np.zeros_like(weights), weights))
     total = sums.third(basis)

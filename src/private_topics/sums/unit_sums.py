@@ -1,7 +1,8 @@
 """Every sum of a private fit over the privacy units, as a small object that can be sent to where the documents are.
 
-    zeros()            the arrays of the sum, all int64
-    add(part, totals)  the part's contribution, in place
+    zeros()             the arrays of the sum, all int64
+    add(part, totals)   the part's contribution, in place
+    aggregates(totals)  what is made of the whole sum: one int64 array for each release that it serves
 
 A document's contribution is a function of its own counts, its share of its unit and the public fields of the object;
 it is clipped, truncated to a public grid and only then added. Sums of integers are exact, so the total does not
@@ -16,11 +17,18 @@ from typing import Protocol
 import numpy as np
 
 from private_topics.inference.fold_in import fold_in
-from private_topics.sums.norm_histogram import BINS, add_norms
-from private_topics.sums.norms import count_norms, pair_norms, statistic_norms
+from private_topics.sums.norms import BINS, add_norms, count_norms, pair_norms, statistic_norms
 from private_topics.sums.parts import Part
-from private_topics.sums.quantised import SAFETY, FrameNorms, QuantisedFrameSums, add_statistic, truncated
-from private_topics.sums.second_order import add_first_moment, add_second_moment
+from private_topics.sums.quantised import (
+    SAFETY,
+    FrameNorms,
+    QuantisedFrameSums,
+    add_statistic,
+    rounded,
+    truncated,
+)
+from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
+from private_topics.threads import one_order
 
 Totals = tuple[np.ndarray, ...]
 
@@ -32,9 +40,18 @@ class UnitSum(Protocol):
 
     def add(self, part: Part, totals: Totals) -> None: ...
 
+    def aggregates(self, totals: Totals) -> Totals: ...
+
+
+class AddedUp:
+    """A sum whose totals are what is released."""
+
+    def aggregates(self, totals: Totals) -> Totals:
+        return totals
+
 
 @dataclass(frozen=True)
-class NormedCounts:
+class NormedCounts(AddedUp):
     """`Σ c/||c||` over all words."""
 
     n_words: int
@@ -49,7 +66,7 @@ class NormedCounts:
 
 
 @dataclass(frozen=True)
-class PairNormHistogram:
+class PairNormHistogram(AddedUp):
     """Units by the norm of `phi2` on the words of the spectral stage."""
 
     words: np.ndarray
@@ -65,7 +82,7 @@ class PairNormHistogram:
 
 @dataclass(frozen=True)
 class ClippedPairs:
-    """The upper triangle of `Σ s·phi2` on the words of the spectral stage, and `Σ s`."""
+    """`Σ s·phi2` on the words of the spectral stage, of which the upper triangle is added up, and `Σ s`."""
 
     words: np.ndarray
     clip: float
@@ -83,10 +100,14 @@ class ClippedPairs:
         add_second_moment(block, truncated(weights, self.step), totals[0])
         totals[1][0] += truncated(part.share * factor, self.factor_step).sum()
 
+    def aggregates(self, totals: Totals) -> Totals:
+        mirror_upper(totals[0])
+        return totals
+
 
 @dataclass(frozen=True)
 class FrameNormHistograms:
-    """Units by the bounds on the norms of both moments inside a released frame, a row each."""
+    """Units by the bounds on the norms of both moments inside a released frame."""
 
     words: np.ndarray
     frame: np.ndarray
@@ -100,16 +121,24 @@ class FrameNormHistograms:
         for row, bound in enumerate((norms.second_bound(), norms.third_bound())):
             add_norms(bound, part.share, self.step, totals[0][row])
 
+    def aggregates(self, totals: Totals) -> Totals:
+        return tuple(totals[0])
+
+    def third_alone(self, totals: Totals) -> Totals:
+        return (totals[0][1],)
+
 
 @dataclass(frozen=True)
 class ClippedFrameMoments:
-    """The exact sums behind both clipped moments inside a released frame, and both sums of clip factors, last."""
+    """Both clipped moments inside a released frame, assembled from exact sums, and both sums of clip factors."""
 
     words: np.ndarray
     frame: np.ndarray
     n_units: int
     second_clip: float
     third_clip: float
+    second_step: float
+    third_step: float
     factor_step: float
 
     def zeros(self) -> Totals:
@@ -126,9 +155,24 @@ class ClippedFrameMoments:
         kept = None if totals is None else totals[:-1]
         return QuantisedFrameSums(self.frame, self.n_units, self.second_clip, self.third_clip, kept)
 
+    def aggregates(self, totals: Totals) -> Totals:
+        """Second moment, third moment, sums of clip factors."""
+        with one_order():
+            second = self.sums(totals).second()
+        return rounded(second, self.second_step), rounded(self.third(totals), self.third_step), totals[-1]
+
+    def third_alone(self, totals: Totals) -> Totals:
+        """Third moment and the sum of its clip factors."""
+        return rounded(self.third(totals), self.third_step), totals[-1][1:]
+
+    def third(self, totals: Totals) -> np.ndarray:
+        """The third moment in float64: `docs/proofs/tensor.md` bounds its error."""
+        with one_order():
+            return self.sums(totals).third()
+
 
 @dataclass(frozen=True)
-class TopicStatistic:
+class TopicStatistic(AddedUp):
     """`Σ c_w r_wi / norm` under public topics, over some words (None: all): words × topics."""
 
     words: np.ndarray | None

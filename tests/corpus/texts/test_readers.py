@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import tempfile
-import traceback
 import tracemalloc
 from pathlib import Path
 
@@ -22,15 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from corpus_support import SECRET, assert_quiet, write_bytes
 from private_topics.cli.app import OneLineErrors
 from private_topics.corpus.counts.blocks import as_blocks, write_npz_block, write_parquet_block
 from private_topics.corpus.counts.matrix import stack_rows
-from private_topics.corpus.counts.matrix_market import MatrixMarketBlocks
 from private_topics.corpus.texts import source as text_source
 from private_topics.corpus.texts.readers import detect_format, open_texts
 from private_topics.errors import InputError
 
-SECRET = "Zzyzx"  # in every bad file, in no message
 TEXTS = [
     "plain words",
     'quotes " and, commas; tabs\tand\nlines\r\nof text',
@@ -50,11 +48,6 @@ def write_table(path, texts=TEXTS, units=UNITS, separator=",", encoding="utf-8")
     buffer = io.StringIO()
     pd.DataFrame({"id": range(len(texts)), "text": texts, "who": units}).to_csv(buffer, sep=separator, index=False)
     return write_bytes(path, buffer.getvalue().encode(encoding))
-
-
-def write_bytes(path, content):
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
 
 
 def write_parquet(path, texts=TEXTS, units=UNITS):
@@ -365,20 +358,6 @@ def bad(tmp_path_factory):
     return bad_files(tmp_path_factory.mktemp("bad"))
 
 
-def assert_quiet(call, message):
-    """`call` raises an InputError of one line whose report, locals aside, holds nothing of the file."""
-    with pytest.raises(InputError) as caught:
-        call()
-    shown = "".join(traceback.format_exception(caught.value))
-    error = caught.value
-    while error is not None:
-        shown += repr(error) + repr(vars(error))
-        error = error.__cause__ or error.__context__
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert SECRET not in shown
-
-
 def test_bad_files_are_clear_errors(bad):
     for path, message, options in bad.values():
         assert_quiet(lambda path=path, options=options: list(open_texts(path, **options)), message)
@@ -506,42 +485,3 @@ def test_counts_are_sent_to_as_blocks(tmp_path):
         with pytest.raises(InputError, match="holds counts, not text"):
             open_texts(tmp_path / name)
         np.testing.assert_array_equal(stack_rows(list(as_blocks(tmp_path / name))).toarray(), COUNTS)
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.float64])
-@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz"])
-def test_matrix_market(tmp_path, name, kind):
-    buffer = io.BytesIO()
-    scipy.io.mmwrite(buffer, sp.csr_array(COUNTS.astype(kind)), comment="made here\n" + "x" * 1000)
-    path = write_bytes(tmp_path / name, buffer.getvalue())
-    for height in (1, 3, 100):
-        corpus = MatrixMarketBlocks(path, height)
-        assert (corpus.n_documents, corpus.n_words) == COUNTS.shape
-        for _ in range(2):
-            np.testing.assert_array_equal(stack_rows(list(corpus)).toarray(), COUNTS)
-
-
-BANNER = "%%MatrixMarket matrix coordinate integer general\n"
-MATRICES = {
-    "empty": ("", "first line"),
-    "no banner": ("4 4 1\n1 1 1\n", "first line"),
-    "pattern": ("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", "first line"),
-    "symmetric": ("%%MatrixMarket matrix coordinate integer symmetric\n1 1 1\n1 1 1\n", "first line"),
-    "array": ("%%MatrixMarket matrix array integer general\n1 1\n1\n", "first line"),
-    "comments only": (BANNER + "%\n" * 2000, "numbers of rows"),
-    "sizes": (BANNER + f"1 {SECRET} 1\n1 1 1\n", "numbers of rows"),
-    "no rows": (BANNER + "0 1 0\n", "at least 1 row"),
-    "fraction": (BANNER + "1 1 1\n1 1 1.5\n", "whole number"),
-    "negative": (BANNER + "1 1 1\n1 1 -1\n", "whole number"),
-    "text": (BANNER + f"1 1 1\n1 1 {SECRET}\n", "whole number"),
-    "outside": (BANNER + "1 1 1\n1 2 1\n", "word id"),
-    "two fields": (BANNER + "1 1 1\n1 1\n", "a row, a column and a count"),
-    "by column": (BANNER + "2 2 2\n2 1 1\n1 2 1\n", "sorted by row"),
-    "short": (BANNER + "2 2 2\n1 1 1\n", "ends early"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), MATRICES.values(), ids=MATRICES)
-def test_bad_matrix_market_files(tmp_path, text, message):
-    path = write_bytes(tmp_path / "a.mtx", text.encode())
-    assert_quiet(lambda: list(as_blocks(path)), message)

@@ -8,9 +8,9 @@ from importlib.metadata import version
 import pytest
 
 from private_topics import InputError
-from private_topics.corpus.words.named_lists import LANGUAGES, named_word_list
 from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import LANGUAGES, named_word_list
 
 wordfreq = pytest.importorskip("wordfreq", reason="needs the extra 'words'")
 

@@ -1,1 +1,1 @@
-"""Counts of words by document: validated, cut into blocks, read from and kept in files."""
+"""Counts of words by document: made of texts or read from files, validated, in blocks, laid out for kernels."""

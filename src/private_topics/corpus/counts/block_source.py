@@ -19,11 +19,11 @@ LARGEST_BLOCK_DOCUMENTS = 65_536
 """Blocks with more documents are cut; the learners' scratch memory grows with the height of a block."""
 
 SAMPLED_PARTS = 16
-"""A sample looks at no more than this many places of a corpus."""
+"""A sample is taken from at most this many places in a corpus."""
 
 
 class CountBlocks(ABC):
-    """A corpus as validated CSR blocks (see `validate_counts`), all `n_words` wide, to iterate at will."""
+    """A corpus as validated CSR blocks (see `validate_counts`), all `n_words` wide, to iterate as often as needed."""
 
     n_words: int
     n_documents: int | None = None
@@ -60,16 +60,26 @@ class CountBlocks(ABC):
     def _check_width(self, block: sp.csr_array) -> None:
         if block.shape[1] != self.n_words:
             raise InputError(
-                "A block of the corpus has another number of words (columns) than the first one; "
+                "A block of the corpus has a different number of words (columns) than the first one; "
                 "all blocks must count the same vocabulary."
             )
 
     @staticmethod
     def _changed() -> InputError:
         return InputError(
-            "The corpus changed between two passes: a pass gave another number of documents than before "
+            "The corpus changed between two passes: a pass gave a different number of documents than before "
             "(or than announced). An iterable of blocks must give the same blocks each time."
         )
+
+
+def checked_height(block_documents: int, owner: str) -> int:
+    """The number of documents per block, if it is one that the class `owner` can use."""
+    if block_documents < 1:
+        raise InputError(
+            f"The 'block_documents' parameter of {owner} must be an int in the range [1, inf). "
+            f"Got {block_documents!r} instead."
+        )
+    return int(block_documents)
 
 
 def first_documents(blocks: Iterator[sp.csr_array], n_documents: int) -> sp.csr_array:

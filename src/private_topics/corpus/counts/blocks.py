@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from private_topics.corpus.counts.block_source import (
     LARGEST_BLOCK_DOCUMENTS,
     CountBlocks,
+    checked_height,
     evenly_spaced_rows,
     sample_of_parts,
 )
+from private_topics.corpus.counts.entry_files import MatrixMarketBlocks, UCIBlocks
 from private_topics.corpus.counts.folder import BLOCK_SUFFIXES, FolderBlocks, write_npz_block, write_parquet_block
 from private_topics.corpus.counts.matrix import take_rows, validate_counts
-from private_topics.corpus.counts.matrix_market import MatrixMarketBlocks
-from private_topics.corpus.counts.uci import UCIBlocks
 from private_topics.errors import InputError
 
 __all__ = [
@@ -41,13 +41,8 @@ class MatrixBlocks(CountBlocks):
     in_memory = True
 
     def __init__(self, counts: Any, block_documents: int = 16_384, *, caller: str = "fit") -> None:
-        if block_documents < 1:
-            raise InputError(
-                "The 'block_documents' parameter of MatrixBlocks must be an int in the range [1, inf). "
-                f"Got {block_documents!r} instead."
-            )
+        self.block_documents = checked_height(block_documents, "MatrixBlocks")
         self.counts = validate_counts(counts, caller=caller)
-        self.block_documents = int(block_documents)
         self.n_documents, self.n_words = self.counts.shape
 
     def _blocks(self) -> Iterator[sp.csr_array]:
@@ -69,7 +64,7 @@ class IterableBlocks(CountBlocks):
         if iterator is iterable:
             raise InputError(
                 f"{caller} passes over the corpus more than once; a generator or iterator works only once. "
-                "Pass a list of blocks, or an object of a class whose __iter__ starts anew each time."
+                "Pass a list of blocks, or an object of a class whose __iter__ starts over each time."
             )
         self.iterable = iterable
         self.caller = caller

@@ -1,7 +1,7 @@
-"""Counted texts as a corpus: blocks that are kept, in memory while they fit, else in a temporary folder.
+"""Counted texts as a corpus: blocks kept in memory while they fit, otherwise in a temporary folder.
 
-A private fit passes over its corpus many times; the text is read and cut into words once. The folder can be read by
-its owner alone and is removed with the object, or at `close`.
+A private fit passes over its corpus many times; the text is read and cut into words once. Only its owner can read the
+folder, which is removed with the object or at `close`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CountedTexts(CountBlocks):
     groups : the number of each document's unit, or None where units are documents. A private fit takes its
         units from here, unless it is given others.
     tokeniser : the settings the words were made with.
-    in_memory : False once the blocks went to the temporary folder.
+    in_memory : False once blocks have been written to the temporary folder.
     """
 
     def __init__(self, vocabulary: Sequence[str], tokeniser: Tokeniser) -> None:

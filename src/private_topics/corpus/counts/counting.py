@@ -1,8 +1,8 @@
-"""Texts to counts over a vocabulary, and to the different words of each unit, from which a vocabulary is made.
+"""From texts to counts over a vocabulary, and to the distinct words of each document, to select a vocabulary from.
 
 Threads share the work: the compiled loops of `scanning.py` run without the interpreter's lock, so neither other
-processes nor copies of the text are needed. Which documents stand together in a block is decided by their position
-alone, and the result does not depend on the number of threads.
+processes nor copies of the text are needed. Which documents share a block depends on their position alone, and the
+result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from private_topics.corpus.counts.counted_texts import CountedTexts
-from private_topics.corpus.counts.matrix import stack_rows, validate_counts
+from private_topics.corpus.counts.matrix import counts_of, stack_rows, validate_counts
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser
@@ -79,7 +79,7 @@ def count_texts(
     tokeniser : how text becomes words; None for the default.
     n_jobs : threads; None means all cores. The result does not depend on it.
     memory_bytes : counts larger than this go to a temporary folder.
-    folder : where to put that folder; None for the system's place for temporary files.
+    folder : where to put that folder; None for the system's folder for temporary files.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     column_of = _column_lookup(_checked(vocabulary, tokeniser), tokeniser)
@@ -88,7 +88,8 @@ def count_texts(
     def counted(chunk: Chunk) -> tuple[sp.csr_array, list[str | None]]:
         words = number_words(chunk.texts, tokeniser)
         columns = [column_of(word) for word in words.different]
-        return _as_counts(*words.counts(columns, n_words), n_words), chunk.units
+        counts = counts_of(*words.counts(columns, n_words), n_words)
+        return validate_counts(counts, caller="count_texts"), chunk.units
 
     groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
     chunks = _in_order(counted, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
@@ -106,7 +107,7 @@ def count_texts(
 def distinct_words(
     texts: Iterable[str | Document], tokeniser: Tokeniser | None = None, *, n_jobs: int | None = None
 ) -> Iterator[tuple[list[str], str | None]]:
-    """The different words of each document, with its unit: what a private selection of a vocabulary starts from.
+    """The distinct words of each document, with its unit: what a private selection of a vocabulary starts from.
 
     They are private like the texts. `corpus/words/vocabulary.py` joins the documents of a unit and limits its words.
     """
@@ -150,7 +151,7 @@ def _checked(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Sequence[str]:
 
 
 def _column_lookup(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Callable[[bytes], int]:
-    """The column that a word counts in, or -1. Without stems no word of the vocabulary needs a second look."""
+    """The column that a word is counted in, or -1. Without a stemmer that is a single lookup."""
     columns = {word.encode(): column for column, word in enumerate(vocabulary)}
     if tokeniser.stemmer is None:
         return lambda word: columns.get(word, -1)
@@ -169,7 +170,7 @@ def _column_lookup(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Callable[
 
 
 def in_chunks(texts: Iterable[str | Document], most_documents: int, most_characters: int) -> Iterator[Chunk]:
-    """Documents by the chunk; none crosses the border of a block."""
+    """Documents in chunks, none of which crosses the border of a block."""
     chunk, characters = Chunk(), 0
     for number, item in enumerate(texts, start=1):
         text, unit = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
@@ -189,7 +190,7 @@ def in_chunks(texts: Iterable[str | Document], most_documents: int, most_charact
 
 
 def _in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """`map` by threads, results in order, a few items ahead of the consumer; an error anywhere ends it."""
+    """`map` in threads: results in order, a few items ahead of the consumer; any error ends it."""
     if n_threads == 1:
         yield from map(function, items)
         return
@@ -207,7 +208,7 @@ def _in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threa
 
 
 def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], groups: Groups) -> Iterator[sp.csr_array]:
-    """Blocks of `BLOCK_DOCUMENTS` documents and a last one; the units of the documents are noted on the way."""
+    """Blocks of `BLOCK_DOCUMENTS` documents, the last one smaller; the documents' units are noted on the way."""
     waiting: list[sp.csr_array] = []
     for counts, units in chunks:
         groups.add(units)
@@ -217,9 +218,3 @@ def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], group
             waiting = []
     if waiting:
         yield stack_rows(waiting)
-
-
-def _as_counts(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_words: int) -> sp.csr_array:
-    counts = sp.csr_array((len(indptr) - 1, n_words), dtype=np.int32)
-    counts.data, counts.indices, counts.indptr = data, indices, indptr
-    return validate_counts(counts, caller="count_texts")

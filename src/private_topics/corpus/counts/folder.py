@@ -21,8 +21,9 @@ from private_topics.corpus.counts.block_source import (
     first_documents,
     sample_of_parts,
 )
-from private_topics.corpus.counts.matrix import LARGEST_COUNT, validate_counts
-from private_topics.corpus.texts.source import LARGEST_RATIO, SPARE_BYTES
+from private_topics.corpus.counts.matrix import LARGEST_COUNT, counts_of, validate_counts
+from private_topics.corpus.texts.parquet import arrow
+from private_topics.corpus.texts.source import LARGEST_GROWTH, largest_unpacked
 from private_topics.errors import InputError
 
 BLOCK_SUFFIXES = (".npz", ".parquet")
@@ -45,7 +46,9 @@ class FolderBlocks(CountBlocks):
     def _read(self, file: Path) -> Iterator[sp.csr_array]:
         for block in _read_parquet(file) if self.is_parquet else _read_npz(file):
             if block.shape[1] != self.n_words:
-                raise InputError(f"The block {str(file)!r} has another number of words than {str(self.files[0])!r}.")
+                raise InputError(
+                    f"The block {str(file)!r} has a different number of words than {str(self.files[0])!r}."
+                )
             yield block
 
     def sample(self, n_documents: int) -> sp.csr_array:
@@ -69,7 +72,7 @@ def write_npz_block(path: str | os.PathLike[str], counts: Any) -> None:
 
 def write_parquet_block(path: str | os.PathLike[str], counts: Any) -> None:
     """Write one block of counts as Parquet, in the layout of this module."""
-    pyarrow, parquet = _import_pyarrow()
+    pyarrow = arrow()
     block = validate_counts(counts, caller="write_parquet_block", allow_empty=True)
     if block.nnz > LARGEST_COUNT:
         raise InputError("write_parquet_block takes at most 2**31 - 1 entries; write several smaller blocks.")
@@ -77,7 +80,7 @@ def write_parquet_block(path: str | os.PathLike[str], counts: Any) -> None:
     columns = [pyarrow.ListArray.from_arrays(offsets, pyarrow.array(a)) for a in (block.indices, block.data)]
     table = pyarrow.table(columns, names=["indices", "counts"])
     table = table.replace_schema_metadata({N_WORDS_KEY: str(block.shape[1]).encode()})
-    parquet.write_table(table, _with_suffix(path, ".parquet"), row_group_size=LARGEST_BLOCK_DOCUMENTS)
+    pyarrow.parquet.write_table(table, _with_suffix(path, ".parquet"), row_group_size=LARGEST_BLOCK_DOCUMENTS)
 
 
 def _with_suffix(path: str | os.PathLike[str], suffix: str) -> Path:
@@ -120,13 +123,13 @@ def _npz_width(file: Path) -> int:
 
 def _read_npz(file: Path) -> Iterator[sp.csr_array]:
     try:
-        fits = _npz_bytes(file) <= LARGEST_RATIO * file.stat().st_size + SPARE_BYTES
+        fits = _npz_bytes(file) <= largest_unpacked(file)
         matrix = sp.load_npz(file) if fits else None  # scipy loads with allow_pickle=False
     except Exception:
         raise _unreadable(file, NPZ_KIND) from None
     if matrix is None:
         raise InputError(
-            f"The block {str(file)!r} cannot be used: it unpacks to more than {LARGEST_RATIO} times its size."
+            f"The block {str(file)!r} cannot be used: it unpacks to more than {LARGEST_GROWTH} times its size."
         )
     yield validate_counts(matrix, caller=str(file), allow_empty=True)
 
@@ -142,7 +145,7 @@ PARQUET_KIND = "a Parquet file with list columns 'indices' and 'counts' and the 
 
 
 def _parquet_width(file: Path) -> int:
-    _, parquet = _import_pyarrow()
+    parquet = arrow().parquet
     try:
         return int(parquet.read_schema(file).metadata[N_WORDS_KEY])
     except Exception:
@@ -150,21 +153,19 @@ def _parquet_width(file: Path) -> int:
 
 
 def _read_parquet(file: Path) -> Iterator[sp.csr_array]:
-    _, parquet = _import_pyarrow()
+    parquet = arrow().parquet
     shown = False
     n_words = _parquet_width(file)
     try:
         with parquet.ParquetFile(file) as opened:
             batches = opened.iter_batches(LARGEST_BLOCK_DOCUMENTS, columns=["indices", "counts"])
             while (batch := next(batches, None)) is not None:
-                indptr, indices = _list_column(batch.column("indices"))
-                other_indptr, counts = _list_column(batch.column("counts"))
+                indptr, indices = list_column(batch.column("indices"))
+                other_indptr, counts = list_column(batch.column("counts"))
                 if not np.array_equal(indptr, other_indptr) or indices.dtype.kind not in "iu":
                     raise ValueError
-                block = sp.csr_array((len(indptr) - 1, n_words), dtype=np.int32)
-                block.data, block.indices, block.indptr = counts, indices, indptr
                 shown = True
-                yield validate_counts(block, caller=str(file))
+                yield validate_counts(counts_of(indptr, indices, counts, n_words), caller=str(file))
     except InputError:
         raise
     except Exception:
@@ -173,21 +174,10 @@ def _read_parquet(file: Path) -> Iterator[sp.csr_array]:
         yield validate_counts(sp.csr_array((0, n_words), dtype=np.int32), caller=str(file), allow_empty=True)
 
 
-def _list_column(column: Any) -> tuple[np.ndarray, np.ndarray]:
+def list_column(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Row pointers and values of an Arrow list array; a missing list or value is an error."""
     lengths, values = column.value_lengths(), column.flatten()
     if column.null_count or values.null_count:
         raise ValueError
     indptr = np.concatenate(([0], np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)))
     return indptr, values.to_numpy(zero_copy_only=False).copy()
-
-
-def _import_pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "Parquet blocks need pyarrow: pip install 'private-topics[parquet]'. Blocks in .npz do not."
-        ) from None
-    return pyarrow, pyarrow.parquet

@@ -22,7 +22,10 @@ INTERLEAVE = 16
 
 @dataclass(frozen=True)
 class WordBlock:
-    """Documents × selected words of one block, in row layout; the index by word is made when first asked for."""
+    """Documents × selected words of one block, in row layout; the index by word is made when first asked for.
+
+    The words of document i, in ascending order, and their counts are the entries `indptr[i]:indptr[i + 1]`.
+    """
 
     indptr: np.ndarray
     words: np.ndarray
@@ -163,30 +166,3 @@ def add_transposed_times(order, word_start, by_word, document_of, counts, rows, 
             y = rows[document_of[p]]
             for a in range(r):
                 acc[a] += c * y[a]
-
-
-def take_documents(block: sp.csr_array, start: int, stride: int) -> sp.csr_array:
-    """Documents `start`, `start + stride`, … of a block."""
-    if stride == 1:
-        return block
-    indptr, indices, data = _take(block.indptr, block.indices, block.data, start, stride)
-    return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, block.shape[1]))
-
-
-@njit(cache=True, nogil=True)
-def _take(indptr, indices, data, start, stride):  # type: ignore[no-untyped-def]
-    n = (len(indptr) - 2 - start) // stride + 1
-    new_indptr = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        document = start + i * stride
-        new_indptr[i + 1] = new_indptr[i] + indptr[document + 1] - indptr[document]
-    new_indices = np.empty(new_indptr[n], indices.dtype)
-    new_data = np.empty(new_indptr[n], data.dtype)
-    for i in range(n):
-        document = start + i * stride
-        at = new_indptr[i]
-        for p in range(indptr[document], indptr[document + 1]):
-            new_indices[at] = indices[p]
-            new_data[at] = data[p]
-            at += 1
-    return new_indptr, new_indices, new_data

@@ -2,9 +2,9 @@
 
 After `validate_counts` the rest of the library may rely on: CSR, sorted indices, no duplicates, no stored
 zeros, `int32` indices, `int64` row pointers, `int32` counts >= 1, all three C-contiguous. Documents may be
-empty. The arrays may share memory with the caller's (and be read-only): nobody writes into them. scipy's own
-slicing and copying widens the indices to `int64`; `take_rows` and `stack_rows` keep the types. Error messages
-never quote a value of the corpus.
+empty. The arrays may share memory with the caller's (and be read-only): never write to them. scipy's own
+constructors, slicing and copying widen the indices to `int64`; `counts_of`, `take_rows`, `take_listed` and
+`stack_rows` keep the types. Error messages never quote a value of the corpus.
 """
 
 from __future__ import annotations
@@ -43,12 +43,20 @@ def validate_counts(X: Any, *, caller: str = "fit", allow_empty: bool = False) -
         if n_entries < 0:
             raise _too_large(caller)
         data, indices = data[:n_entries], indices[:n_entries]
-    return _assemble(data, indices, indptr, matrix.shape)
+    return counts_of(indptr, indices, data, matrix.shape[1])
 
 
 def document_lengths(counts: sp.csr_array) -> np.ndarray:
     """Number of tokens of each document, as `int64`."""
     return row_sums(counts.indptr, counts.data)
+
+
+def counts_of(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_words: int) -> sp.csr_array:
+    """Join arrays that are canonical, or that `validate_counts` is to look at next, without copying them."""
+    counts = sp.csr_array((len(indptr) - 1, int(n_words)), dtype=np.int32)
+    counts.data, counts.indices, counts.indptr = data, indices, indptr
+    counts.has_canonical_format = True
+    return counts
 
 
 def take_rows(counts: sp.csr_array, start: int, stop: int) -> sp.csr_array:
@@ -57,8 +65,18 @@ def take_rows(counts: sp.csr_array, start: int, stop: int) -> sp.csr_array:
     start, stop = min(start, n_rows), min(stop, n_rows)
     first, last = int(counts.indptr[start]), int(counts.indptr[stop])
     indptr = counts.indptr[start : stop + 1] - first
-    shape = (stop - start, counts.shape[1])
-    return _assemble(counts.data[first:last], counts.indices[first:last], indptr, shape)
+    return counts_of(indptr, counts.indices[first:last], counts.data[first:last], counts.shape[1])
+
+
+def take_listed(counts: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
+    """The listed rows of validated counts, in ascending order and each once, copied unless that is all of them."""
+    if len(rows) == counts.shape[0]:
+        return counts
+    starts = counts.indptr[rows]
+    sizes = counts.indptr[rows + 1] - starts
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    entries = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return counts_of(indptr, counts.indices[entries], counts.data[entries], counts.shape[1])
 
 
 def stack_rows(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
@@ -69,15 +87,7 @@ def stack_rows(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
     indptr = np.concatenate(([0], np.cumsum(row_sizes, dtype=np.int64)))
     data = np.concatenate([block.data for block in blocks])
     indices = np.concatenate([block.indices for block in blocks])
-    return _assemble(data, indices, indptr, (len(row_sizes), blocks[0].shape[1]))
-
-
-def _assemble(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> sp.csr_array:
-    """Join arrays known to be canonical; scipy's constructor would widen the indices to `int64`."""
-    counts = sp.csr_array(tuple(int(size) for size in shape), dtype=np.int32)
-    counts.data, counts.indices, counts.indptr = data, indices, indptr
-    counts.has_canonical_format = True
-    return counts
+    return counts_of(indptr, indices, data, blocks[0].shape[1])
 
 
 def _as_sparse(X: Any, caller: str) -> Any:

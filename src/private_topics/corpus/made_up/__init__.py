@@ -1,1 +1,1 @@
-"""Corpora that nobody wrote: letters to demonstrate with, counts drawn from a known model."""
+"""Corpora that nobody wrote, with known topics: letters for demonstrations, counts drawn from the model itself."""

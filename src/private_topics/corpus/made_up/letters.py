@@ -1,4 +1,4 @@
-"""Made-up letters of patients to their hospital, with known topics: text to try everything on.
+"""Made-up letters from patients to their hospital, with known topics: text to try everything on.
 
 A letter has an opening, a few sentences and a close with an invented name. Every sentence belongs to one topic: a
 template common to all topics, its gaps filled with that topic's own words. The topics of a letter are drawn as in
@@ -40,7 +40,7 @@ def topic_names() -> list[str]:
 
 
 def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
-    """`count` letters of about half as many patients, in mixed order."""
+    """`count` letters from about half as many patients, in mixed order."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InputError(f"The 'count' parameter of make_letters must be an int of at least 1. Got {count!r}.")
     draw = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def write_letters(path: str | os.PathLike[str], count: int, *, seed: int = 0) ->
 
 
 def true_topics(vocabulary: Sequence[str], tokeniser: Tokeniser | None = None) -> np.ndarray:
-    """The topics (k × d) over the given words: expected counts per sentence, with its part of opening and close."""
+    """The topics (k × d) over the given words: expected counts per sentence, with its share of opening and close."""
     made = Tokeniser() if tokeniser is None else tokeniser
     frame = _expected(OPENINGS, np.full(len(OPENINGS), 1.0 / len(OPENINGS)), made)
     frame.update(_expected(CLOSES, np.full(len(CLOSES), 1.0 / len(CLOSES)), made))
@@ -105,7 +105,7 @@ def _expected(texts: Sequence[str], weights: np.ndarray, tokeniser: Tokeniser) -
 
 
 def _falling(count: int, start: float = 3.0) -> np.ndarray:
-    """Earlier entries of a list are more frequent, the more so the smaller `start`."""
+    """Weights that fall along a list, the more steeply the smaller `start`."""
     weights: np.ndarray = 1.0 / (start + np.arange(count))
     return weights / weights.sum()
 

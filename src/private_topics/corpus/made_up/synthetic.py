@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from numba import njit
 from sklearn.utils import check_random_state
 
+from private_topics.corpus.counts.matrix import counts_of, stack_rows
+from private_topics.corpus.words.scanning import count_columns
 from private_topics.errors import InputError
 
 TOPIC_CONCENTRATION = 0.1
@@ -24,7 +26,7 @@ TOPIC_CONCENTRATION = 0.1
 
 CHUNK_TOKENS = 1 << 21
 SMALLEST_SHAPE = 1e-200
-LONGEST = 1e9  # tokens of a document: a count is of 32 bits
+LONGEST = 1e9  # tokens of a document: a count has 32 bits
 
 
 def make_lda_corpus(
@@ -52,23 +54,19 @@ def make_lda_corpus(
     threshold, alias = _alias_tables(topics)
 
     chunk = max(1, min(n_documents, int(CHUNK_TOKENS / max(1.0, mean_length, n_topics))))
-    row_sizes, indices, data = [], [], []
+    every_word = np.arange(n_words, dtype=np.int32)
+    blocks = []
     for start in range(0, n_documents, chunk):
         height = min(chunk, n_documents - start)
         lengths = rng.poisson(mean_length, size=height)
         weights = _dirichlet(rng, alpha[0], height, n_topics)
         topic_counts = rng.multinomial(lengths, weights)
-        uniforms = rng.random(int(lengths.sum()))
-        sizes, words, counts = _count_words(topic_counts, uniforms, threshold, alias)
-        row_sizes.append(sizes)
-        indices.append(words)
-        data.append(counts)
-    indptr = np.concatenate(([0], np.cumsum(np.concatenate(row_sizes))))
-    if indptr[-1] <= np.iinfo(np.int32).max:  # one type for both index arrays: scipy's slicing and tocoo want that
-        indptr = indptr.astype(np.int32)
-    matrix = sp.csr_array((n_documents, n_words), dtype=np.int32)
-    matrix.data, matrix.indices, matrix.indptr = np.concatenate(data), np.concatenate(indices), indptr
-    matrix.has_canonical_format = True
+        words = _draw_words(topic_counts, rng.random(int(lengths.sum())), threshold, alias)
+        pointers = np.concatenate(([0], np.cumsum(lengths)))
+        blocks.append(counts_of(*count_columns(words, pointers, every_word, n_words), n_words))
+    matrix = stack_rows(blocks)
+    if matrix.nnz <= np.iinfo(np.int32).max:  # one type for both index arrays: scipy's slicing and tocoo want that
+        matrix.indptr = matrix.indptr.astype(np.int32)
     return matrix, topics, alpha
 
 
@@ -135,33 +133,21 @@ def _alias_tables(topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True)
-def _count_words(
+def _draw_words(
     topic_counts: np.ndarray, uniforms: np.ndarray, threshold: np.ndarray, alias: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw the words of documents, one uniform each, and count them: row sizes, sorted indices, counts."""
+) -> np.ndarray:
+    """The words of documents, one after another, each drawn by one uniform from its topic."""
     n_documents, n_topics = topic_counts.shape
     n_words = threshold.shape[1]
-    row_sizes = np.zeros(n_documents, dtype=np.int64)
-    indices = np.empty(len(uniforms), dtype=np.int32)
-    data = np.empty(len(uniforms), dtype=np.int32)
-    occurrences = np.zeros(n_words, dtype=np.int32)
-    token, end = 0, 0
+    words = np.empty(len(uniforms), dtype=np.int32)
+    token = 0
     for document in range(n_documents):
-        begin = end
         for topic in range(n_topics):
             for _ in range(topic_counts[document, topic]):
                 position = uniforms[token] * n_words
-                token += 1
                 word = min(int(position), n_words - 1)
                 if position - word >= threshold[topic, word]:
                     word = alias[topic, word]
-                if occurrences[word] == 0:
-                    indices[end] = word
-                    end += 1
-                occurrences[word] += 1
-        indices[begin:end].sort()
-        for entry in range(begin, end):
-            data[entry] = occurrences[indices[entry]]
-            occurrences[indices[entry]] = 0
-        row_sizes[document] = end - begin
-    return row_sizes, indices[:end].copy(), data[:end].copy()
+                words[token] = word
+                token += 1
+    return words

@@ -1,1 +1,1 @@
-"""Files and folders of text: records in, documents out."""
+"""Files and folders of text: records in, documents and the labels of their units out."""

@@ -1,4 +1,4 @@
-"""Documents in files of lines (JSON or plain text) and in folders of text files."""
+"""Documents in files of lines (JSON or plain text) and in folders of text files; a file of labels beside counts."""
 
 from __future__ import annotations
 
@@ -9,29 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from private_topics.corpus.texts.source import (
-    TOO_LONG,
-    Broken,
-    Document,
-    LineSource,
-    Reading,
-    TextSource,
-    open_binary,
-)
+import numpy as np
+
+from private_topics.corpus.texts.source import Broken, Document, LineSource, Reading, TextSource, open_binary
 from private_topics.errors import InputError
 
 TEXT_SUFFIXES = (".txt", ".txt.gz")
+LONGEST_LABEL_BYTES = 4_096
 
 
 class JSONLines(LineSource):
     """One JSON object per line; the text is one of its strings. A blank line is an empty document."""
 
-    def _records(self) -> Iterator[Document | Broken]:
-        for line in self._lines():
-            yield self._record(line) if isinstance(line, bytes) else Broken(TOO_LONG)
-
-    def _record(self, line: bytes) -> Document | Broken:
-        decoded, problem = self._decoded(line)
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
         if not decoded.strip() and problem is None:
             return self._document("", None, None)
         record = _parsed(decoded)
@@ -48,17 +38,31 @@ def _parsed(line: str) -> Any:
 
 
 class TextLines(LineSource):
-    """A document per line of a plain text file, empty lines included; texts with line ends belong into JSON lines."""
+    """A document per line of a plain text file, empty lines included; texts with line ends belong in JSON lines."""
 
     has_fields = False
 
-    def _records(self) -> Iterator[Document | Broken]:
-        for line in self._lines():
-            if isinstance(line, bytes):
-                text, problem = self._decoded(line)
-                yield self._document(text, None, problem)
-            else:
-                yield Broken(TOO_LONG)
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+        return self._document(decoded, None, problem)
+
+
+def read_unit_labels(path: str | os.PathLike[str]) -> np.ndarray:
+    """The unit of each document as a number, from a text file (UTF-8, also gzipped) with one label per line.
+
+    For the `groups` of a private fit on a file of counts. Lines with the same label are one unit; blanks around a
+    label do not count. Labels are read as those of texts are (`unit_label`): a line without one stops the run, since
+    a document without a unit could neither be left out nor counted by itself. docs/proofs/records.md
+    """
+    numbers: dict[str, int] = {}
+    labels = _LabelLines(Path(path), Reading(unit="label", strict=True, max_record_bytes=LONGEST_LABEL_BYTES))
+    return np.fromiter((numbers.setdefault(str(label), len(numbers)) for _, label in labels), np.int64)
+
+
+class _LabelLines(LineSource):
+    """Records that have a unit and nothing else."""
+
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+        return self._document("", decoded, problem)
 
 
 class TextFolder(TextSource):

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.corpus.texts.source import (
-    LARGEST_RATIO,
-    SPARE_BYTES,
+    LARGEST_GROWTH,
     Broken,
     Document,
     Reading,
     TextSource,
+    largest_unpacked,
     open_binary,
 )
 from private_topics.errors import InputError
@@ -37,7 +37,7 @@ class ParquetTexts(TextSource):
         try:
             self._batch_rows = _guarded(path, self._rows_that_fit)
         except InputError:
-            self._batch_rows = 1  # some encodings cannot be read as dictionaries; of damage the first pass will speak
+            self._batch_rows = 1  # some encodings cannot be read as dictionaries; the first pass reports damage
 
     def _records(self) -> Iterator[Document | Broken]:
         with self._open() as file:
@@ -55,7 +55,7 @@ class ParquetTexts(TextSource):
 
     def _open(self, **options: Any) -> Any:
         open_binary(self.path).close()  # its errors name the file and the reason
-        return _guarded(self.path, _parquet().ParquetFile, self.path, **options)
+        return _guarded(self.path, arrow().parquet.ParquetFile, self.path, **options)
 
     def _check_columns(self, schema: Any) -> None:
         from pyarrow import types
@@ -75,11 +75,11 @@ class ParquetTexts(TextSource):
         # Only sizes of whole groups: on a damaged file, asking for one column's metadata ends the process in pyarrow.
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         announced = sum(group.total_byte_size for group in groups)
-        if announced > LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES:
-            raise self._problem(f"it decompresses to more than {LARGEST_RATIO} times its size")
+        if announced > largest_unpacked(self.path):
+            raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
 
     def _rows_that_fit(self) -> int:
-        """Rows of a batch: the first value of a group, read as a dictionary, brings all texts stored once."""
+        """Rows of a batch: reading the first value of a group as a dictionary brings all texts stored once."""
         from pyarrow import compute
 
         longest = 1
@@ -93,9 +93,9 @@ class ParquetTexts(TextSource):
 
 
 def parquet_metadata(path: Path) -> dict[bytes, bytes]:
-    """Keys and values that the writer of a Parquet file noted beside its schema."""
+    """Keys and values that the writer of a Parquet file stored with its schema."""
     open_binary(path).close()
-    schema = _guarded(path, _parquet().read_schema, path)
+    schema = _guarded(path, arrow().parquet.read_schema, path)
     return dict(schema.metadata or {})
 
 
@@ -129,9 +129,10 @@ def _guarded(path: Path, function: Any, *arguments: Any, **options: Any) -> Any:
     raise InputError(f"{str(path)!r} cannot be used: it is damaged, or not a Parquet file.")
 
 
-def _parquet() -> Any:
+def arrow() -> Any:
+    """The package pyarrow with its module `parquet`, or an error that names the extra."""
     try:
         import pyarrow.parquet
     except ImportError:
         raise InputError("Parquet files need pyarrow: pip install 'private-topics[parquet]'.") from None
-    return pyarrow.parquet
+    return pyarrow

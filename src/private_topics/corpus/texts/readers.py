@@ -10,16 +10,16 @@
 
 Files of counts (`.npz`, `.mtx`, UCI `docword.*.txt`, blocks in `.parquet`) hold no text: `as_blocks` takes them.
 
-What is public. The number of units `N` is, and nothing in a text may move it. So the number of records depends on
+What is public: the number of units `N`, which nothing in a text may change. So the number of records depends on
 their frames alone, and a broken record (not JSON, no such field, longer than `max_record_bytes`, wrongly encoded) is
 an empty document that counts in `N`. With `unit`, `N` is the number of different labels: a record whose label cannot
-be read can be given neither a unit of its own (one user could then add several) nor be left out (a user could
-vanish), so it stops the run. What also stops the run, because nobody can say how many records are missing: a
-truncated or damaged archive, and a CSV quote that never closes. Stopping is not covered by the guarantee, as for all
-invalid input; `strict=True` asks for more of it. The proof is `docs/proofs/records.md`.
+be read can neither be given a unit of its own (one user could then add several) nor be left out (a user could
+vanish), so it stops the run. A truncated or damaged archive and a CSV quote that never closes stop it too, because
+the number of missing records is unknown. Stopping is not covered by the guarantee, as for all invalid input;
+`strict=True` asks for more of it. The proof is `docs/proofs/records.md`.
 
-What is not. `skipped`, the number of broken records, and `first_skipped`, the position of the first, say something
-certain about single documents. They are attributes for whoever holds the file, appear in no message, and must not be
+What is not: `skipped`, the number of broken records, and `first_skipped`, the position of the first, say something
+certain about single documents. They are attributes for the holder of the file, appear in no message, and must not be
 published with a private model.
 """
 
@@ -66,7 +66,7 @@ def open_texts(
     strict: bool = False,
     max_record_bytes: int = DEFAULT_RECORD_BYTES,
 ) -> TextSource:
-    """The documents of a file or folder, as (text, unit) pairs to iterate at will, read a record at a time.
+    """The documents of a file or folder, as (text, unit) pairs to iterate as often as needed, read record by record.
 
     Parameters
     ----------

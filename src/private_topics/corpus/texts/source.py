@@ -2,11 +2,11 @@
 
 The guarantee of a private fit takes the number of units as public, so it must not depend on what a unit says. Hence a
 record is found by its frame alone (a line, a table row, a file), and *every* record counts: one that cannot be read
-is yielded as an empty text. `skipped` counts those for whoever holds the data. Replacing one document by a broken one
-moves that count by one, so it is as confidential as the texts: no message, model or report of this library shows it.
+is yielded as an empty text. `skipped` counts those for the holder of the data. Replacing one document by a broken one
+changes that count by one, so it is as confidential as the texts: no message, model or report of ours shows it.
 
 The position of a broken record leaks too (it says something certain about one document): messages name the file
-and the kind of problem only. `first_skipped` has the position, for whoever may look into the file anyway.
+and the kind of problem only. `first_skipped` has the position, for those who may look into the file anyway.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ DEFAULT_RECORD_BYTES = 16 * 2**20
 LARGEST_RECORD_BYTES = 2**28
 CHUNK_BYTES = 2**20
 CHECKED_RECORDS, LARGEST_BROKEN_SHARE = 1_000, 0.9
-"""A file with more broken records (among the first, or among all) is of another kind, or the field is misnamed."""
-LARGEST_RATIO, SPARE_BYTES = 300, 2**26
+"""A file with more broken records (among the first, or among all) is of another format, or the field is misnamed."""
+LARGEST_GROWTH, SPARE_BYTES = 300, 2**26
 """A compressed file may grow to 300 times its size plus 64 MB; text rarely grows more than tenfold."""
 STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
 """Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
@@ -84,7 +84,7 @@ class Reading:
 
 
 class TextSource(ABC):
-    """Documents of a file or folder, as often as asked for; each pass reads them again, a record at a time."""
+    """Documents of a file or folder, to iterate as often as needed; each pass reads them again, record by record."""
 
     has_fields = True
     """Whether records have named fields, so that `unit` can name one."""
@@ -145,7 +145,7 @@ class TextSource(ABC):
             return raw.decode(self.reading.encoding, "replace"), f"it is not {self.reading.encoding}"
 
     def _document(self, text: Any, unit: Any, problem: str | None) -> Document | Broken:
-        """A document out of what a record has for its text and unit; `problem` where it was read with damage."""
+        """The document made of a record's text and unit; `problem` where it was read with damage."""
         label = None
         if self.reading.unit is not None:
             label = unit_label(unit)
@@ -165,13 +165,21 @@ class TextSource(ABC):
 class LineSource(TextSource):
     """A file whose records are made of lines, plain or gzipped.
 
-    Only the byte 10 ends a line: other characters that some programs break lines at would let a text decide how
+    Only the byte 10 ends a line: other characters at which some programs break lines would let a text decide how
     many records there are. A file that ends early (truncated gzip) is refused with and without strict, since the
     number of lost records is unknown.
     """
 
+    def _records(self) -> Iterator[Document | Broken]:
+        for line in self._lines():
+            yield self._record(*self._decoded(line)) if isinstance(line, bytes) else Broken(TOO_LONG)
+
+    @abstractmethod
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+        """The document in the characters of a record; `problem` where they were read with damage."""
+
     def _lines(self) -> Iterator[bytes | Oversized]:
-        """Lines without their end, one at a time; of a line that is too long only its quotes are kept, counted."""
+        """Lines without their end, one at a time; of a line that is too long only the number of quotes is kept."""
         limit = self.reading.max_record_bytes + 1  # a carriage return before the end
         rest, too_long, quotes = b"", False, 0
         with open_binary(self.path) as file:
@@ -191,14 +199,14 @@ class LineSource(TextSource):
             yield rest.removesuffix(b"\r")
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        largest = LARGEST_RATIO * self.path.stat().st_size + SPARE_BYTES
+        largest = largest_unpacked(self.path)
         total = 0
         while chunk := self._read(file):
             if total == 0 and self.reading.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
                 chunk = chunk.removeprefix(codecs.BOM_UTF8)
             total += len(chunk)
             if total > largest:
-                raise self._problem(f"it decompresses to more than {LARGEST_RATIO} times its size")
+                raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
             yield chunk
 
     def _read(self, file: BinaryIO) -> bytes:
@@ -220,11 +228,16 @@ def open_binary(path: Path) -> BinaryIO:
         raise InputError(f"{str(path)!r} cannot be opened: {error.strerror}.") from None
 
 
-def unit_label(value: Any) -> str | None:
-    """A unit's label as text, or `None` if it is none.
+def largest_unpacked(path: Path) -> int:
+    """The bytes that a file may announce or unpack to, see `LARGEST_GROWTH`."""
+    return LARGEST_GROWTH * path.stat().st_size + SPARE_BYTES
 
-    Labels that differ in type, blanks at the ends or Unicode form are one unit: larger units are safe, split ones
-    are not.
+
+def unit_label(value: Any) -> str | None:
+    """A unit's label as text, or `None` if `value` is not one.
+
+    Labels that differ only in type, surrounding blanks or Unicode form are one unit: larger units are safe, split
+    ones are not.
     """
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None

@@ -1,9 +1,9 @@
 """Documents in the rows of a CSV or TSV file: one column holds the text, one may name the unit.
 
-A quoted field may hold line ends, so an opening quote without its closing one can swallow the rows behind it: then
+A quoted field may hold line ends, so an opening quote without its closing one can swallow the rows after it: then
 one record changes others. A program that quotes properly never writes such a file; where one is seen (the quote is
-still open after `max_record_bytes`, or the lines it joined are no row) the run stops with and without strict. In JSON
-lines and Parquet no record can reach another.
+still open after `max_record_bytes`, or the lines it joined are not a row) the run stops with and without strict. In
+JSON lines and Parquet no record can affect another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from private_topics.corpus.texts.source import (
 DELIMITERS = {"csv": (",", ";"), "tsv": ("\t",)}
 """What may separate fields; the header decides."""
 OPEN_QUOTE = re.compile(r'"[^"]*+(?:""[^"]*+)*+\Z')
-LOST = "a quote does not close where a field ends, so the rows behind it cannot be told apart"
+UNCLOSED_QUOTE = "a quote does not close where a field ends, so the rows after it cannot be told apart"
 
 
 def field_pattern(delimiter: str) -> re.Pattern[str]:
@@ -34,7 +34,7 @@ def field_pattern(delimiter: str) -> re.Pattern[str]:
 
 
 def split_row(row: str, pattern: re.Pattern[str]) -> tuple[list[str], int]:
-    """The fields of a row as far as it is one, and where the rest begins: past its end if there is none."""
+    """The fields of a row as far as it is well formed, and where the rest begins: past the end if all of it is."""
     fields, position = [], 0
     while (found := pattern.match(row, position)) is not None:
         quoted, quoted_end, bare, bare_end = found.groups()
@@ -68,17 +68,16 @@ class DelimitedText(LineSource):
         next(lines)
         for line in lines:
             if isinstance(line, bytes):
-                yield self._record(self._whole_row(line, lines))
+                yield self._record(*self._decoded(self._whole_row(line, lines)))
             elif line.quotes % 2:
-                raise self._problem(LOST)
+                raise self._problem(UNCLOSED_QUOTE)
             else:
                 yield Broken(TOO_LONG)
 
-    def _record(self, row: bytes) -> Document | Broken:
-        decoded, problem = self._decoded(row)
+    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
         fields, stop = split_row(decoded, self._pattern)
         if stop <= len(decoded) or len(fields) != len(self._names):
-            return Broken(problem or "it has another number of fields than the header, or a misplaced quote")
+            return Broken(problem or "it has a different number of fields than the header, or a misplaced quote")
         named: dict[str | None, str] = dict(zip(self._names, fields, strict=True))
         return self._document(named[self.reading.field], named.get(self.reading.unit), problem)
 
@@ -96,7 +95,7 @@ class DelimitedText(LineSource):
                 if self._is_row(row):
                     return row
                 break
-        raise self._problem(LOST)
+        raise self._problem(UNCLOSED_QUOTE)
 
     def _is_open(self, line: bytes) -> bool:
         text = line.decode(self.reading.encoding, "replace")

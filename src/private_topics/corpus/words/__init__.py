@@ -1,1 +1,1 @@
-"""From text to words: tokens, stop words, word lists."""
+"""From text to words: tokens, stop words, and the vocabularies they are counted over."""

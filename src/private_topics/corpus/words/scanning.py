@@ -1,7 +1,7 @@
 """Folded text as UTF-8 bytes to numbered words to counts: `Tokeniser.words`, compiled.
 
 The words of many documents are found in one buffer and numbered in the order in which they first appear; what a word
-means (a column, a stop word, a stem) is then decided once for each *different* word. Equal numbers mean equal bytes:
+means (a column, a stop word, a stem) is then decided once for each *distinct* word. Equal numbers mean equal bytes:
 hashes only lead to candidates. All loops run without the interpreter's lock.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,8 +17,17 @@ from numba import njit
 from private_topics.corpus.words.tokens import LETTER, SEPARATOR, Tokeniser, character_classes
 
 PRIME = np.uint64(1_099_511_628_211)  # FNV-1a, 64 bits
-SEED = np.uint64(hash("private-topics words") % 2**64)  # another one in each process: no text can aim at collisions
+SEED = np.uint64(hash("private-topics words") % 2**64)  # differs between processes: no text can aim at collisions
 FIRST_SLOTS = 1 << 14
+
+
+class FoundWords(NamedTuple):
+    """The words of a buffer: where each starts and stops in it, and its hash."""
+
+    buffer: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+    hashes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -29,26 +39,26 @@ class NumberedWords:
     different: list[bytes]
 
     def counts(self, columns: Sequence[int], n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row pointers, sorted columns and counts, where word `i` counts in `columns[i]` (nowhere if negative)."""
-        return _count(self.numbers, self.pointers, np.asarray(columns, dtype=np.int32), n_columns)
+        """Row pointers, sorted columns and counts; word `i` is counted in `columns[i]`, or nowhere if negative."""
+        return count_columns(self.numbers, self.pointers, np.asarray(columns, dtype=np.int32), n_columns)
 
 
 def number_words(texts: Sequence[str], tokeniser: Tokeniser) -> NumberedWords:
-    """The words of texts, before stop words, lengths and stems are looked at."""
+    """The words of texts, before stop words, lengths and stems are considered."""
     folded = tokeniser.folded
-    encoded = [folded(text).encode("utf-8", "surrogatepass") for text in texts]  # a lone surrogate parts words
+    encoded = [folded(text).encode("utf-8", "surrogatepass") for text in texts]  # a lone surrogate separates words
     joined = b"".join(encoded)
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     buffer = np.frombuffer(joined, dtype=np.uint8)
-    starts, stops, hashes, pointers = _find_words(buffer, ends, character_classes(tokeniser.digits), SEED)
-    numbers, first = _number(buffer, starts, stops, hashes)
-    spans = zip(starts[first].tolist(), stops[first].tolist(), strict=True)
+    found, pointers = _find_words(buffer, ends, character_classes(tokeniser.digits), SEED)
+    numbers, first = _number(found)
+    spans = zip(found.starts[first].tolist(), found.stops[first].tolist(), strict=True)
     return NumberedWords(numbers, pointers, [joined[start:stop] for start, stop in spans])
 
 
 @njit(cache=True, nogil=True)
 def _code_point(buffer: np.ndarray, at: int) -> tuple[np.int64, int]:
-    """The code point at a position of valid UTF-8, and the position behind it."""
+    """The code point at a position of valid UTF-8, and the position after it."""
     byte = np.int64(buffer[at])
     if byte < 0x80:
         return byte, at + 1
@@ -63,8 +73,8 @@ def _code_point(buffer: np.ndarray, at: int) -> tuple[np.int64, int]:
 @njit(cache=True, nogil=True)
 def _find_words(
     buffer: np.ndarray, ends: np.ndarray, classes: np.ndarray, seed: np.uint64
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Start, stop and hash of each word, and where the words of each document (up to its end) begin."""
+) -> tuple[FoundWords, np.ndarray]:
+    """The words, and where those of each document (up to its end) begin."""
     most = (len(buffer) + len(ends)) // 2 + 1
     starts, stops = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
     hashes = np.empty(most, dtype=np.uint64)
@@ -91,42 +101,32 @@ def _find_words(
             stops[n_words], hashes[n_words] = at, word_hash
             n_words += 1
         pointers[document + 1] = n_words
-    return starts[:n_words], stops[:n_words], hashes[:n_words], pointers
+    return FoundWords(buffer, starts[:n_words], stops[:n_words], hashes[:n_words]), pointers
 
 
 @njit(cache=True, nogil=True)
-def _number(
-    buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, hashes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each word, and where each different word first stands; the table of slots grows fourfold."""
-    numbers = np.empty(len(starts), dtype=np.int32)
-    first = np.empty(len(starts), dtype=np.int32)
+def _number(found: FoundWords) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each word, and where each distinct word first occurs; the table of slots grows fourfold."""
+    n_words = len(found.starts)
+    numbers, first = np.empty(n_words, dtype=np.int32), np.empty(n_words, dtype=np.int32)
     slots = np.full(FIRST_SLOTS, -1, dtype=np.int32)
     word, n_different = 0, 0
     while True:
-        word, n_different = _fill(buffer, starts, stops, hashes, slots, first, numbers, word, n_different)
-        if word == len(starts):
+        word, n_different = _fill(found, slots, first, numbers, word, n_different)
+        if word == n_words:
             return numbers, first[:n_different].copy()
         slots = np.full(4 * len(slots), -1, dtype=np.int32)
         for number in range(n_different):
-            slots[_slot(buffer, starts, stops, hashes, slots, first, first[number])] = number
+            slots[_slot(found, slots, first, first[number])] = number
 
 
 @njit(cache=True, nogil=True)
 def _fill(
-    buffer: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    hashes: np.ndarray,
-    slots: np.ndarray,
-    first: np.ndarray,
-    numbers: np.ndarray,
-    word: int,
-    n_different: int,
+    found: FoundWords, slots: np.ndarray, first: np.ndarray, numbers: np.ndarray, word: int, n_different: int
 ) -> tuple[int, int]:
     """Number words from `word` on until half of the slots are taken: where it stopped, and how many differ."""
-    while word < len(starts) and 2 * n_different < len(slots):
-        slot = _slot(buffer, starts, stops, hashes, slots, first, word)
+    while word < len(numbers) and 2 * n_different < len(slots):
+        slot = _slot(found, slots, first, word)
         if slots[slot] < 0:
             slots[slot], first[n_different] = n_different, word
             n_different += 1
@@ -136,16 +136,9 @@ def _fill(
 
 
 @njit(cache=True, nogil=True)
-def _slot(
-    buffer: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    hashes: np.ndarray,
-    slots: np.ndarray,
-    first: np.ndarray,
-    word: int,
-) -> np.int64:
+def _slot(found: FoundWords, slots: np.ndarray, first: np.ndarray, word: int) -> np.int64:
     """The slot of a word: where an equal one is, or the free one where it belongs."""
+    buffer, starts, stops, hashes = found
     mask = len(slots) - 1
     length = stops[word] - starts[word]
     slot = np.int64(hashes[word] ^ (hashes[word] >> np.uint64(32))) & mask
@@ -162,7 +155,7 @@ def _slot(
 
 
 @njit(cache=True, nogil=True)
-def _count(
+def count_columns(
     numbers: np.ndarray, pointers: np.ndarray, columns: np.ndarray, n_columns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Counts of the columns of each document's words, columns ascending."""

@@ -1,7 +1,7 @@
 """Function words of seven languages: articles, pronouns, prepositions, conjunctions, auxiliaries.
 
-Public lists, fixed here and not made from any corpus. Words come apart at apostrophes, so what is left of a
-contraction ("don", "ll", "qu") is listed too.
+Public lists, fixed here and not made from any corpus. Words are split at apostrophes, so the parts of contractions
+("don", "ll", "qu") are listed too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Text to words: letters of any script, one normal form, public stop words; every choice in one frozen object.
 
 A word is a letter followed by letters and combining marks (Unicode categories L and M; with `digits` also decimal
-digits), so vowel signs of Indic scripts stay in their words and everything else, apostrophes and hyphens too, parts
-words. Scripts written without spaces (Chinese, Japanese, Thai) are not segmented: put spaces between words first.
+digits), so vowel signs of Indic scripts stay in their words and everything else, apostrophes and hyphens too,
+separates words. Scripts written without spaces (Chinese, Japanese, Thai) are not segmented: put spaces between words
+first.
 
 Text is brought to NFC, then to one case, then to NFC again, so that canonically equal texts give equal words.
 `case="lower"` is the default because it keeps words as people write them (`Straße` → `straße`, a final `ς`);
@@ -24,7 +25,7 @@ import numpy as np
 from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.errors import InputError
 
-VERSION = 1
+TOKENISER_VERSION = 1
 """Raised when the rules or lists change what a recorded tokeniser does."""
 CASES: dict[str, Callable[[str], str]] = {"lower": str.lower, "casefold": str.casefold, "keep": str}
 SEPARATOR, LETTER, MARK = 0, 1, 2
@@ -58,9 +59,9 @@ class Tokeniser:
     case : "lower", "casefold" or "keep".
     min_length, max_length : letters (code points) of the words that are kept.
     digits : whether decimal digits are letters.
-    languages : whose stop words are dropped: names from `corpus.stop_words.STOP_WORDS`.
+    languages : whose stop words are dropped: names from `corpus.words.stop_words.STOP_WORDS`.
     stop_words : further words to drop, taken from outside the corpus.
-    stemmer : "s" takes the plural `s` from English words (Harman 1991, "How effective is suffixing?"), None nothing.
+    stemmer : "s" strips the plural `s` from English words (Harman 1991, "How effective is suffixing?"), None nothing.
     """
 
     case: str = "lower"
@@ -100,7 +101,7 @@ class Tokeniser:
         return unicodedata.normalize("NFC", CASES[self.case](unicodedata.normalize("NFC", text)))
 
     def kept(self, word: str) -> str | None:
-        """What a word of a folded text counts as; `None` for a stop word and for one too short or too long."""
+        """What a word of a folded text counts as; `None` for a stop word or one that is too short or too long."""
         stem = without_plural_s(word) if self.stemmer == "s" else word
         if not self.min_length <= len(stem) <= self.max_length:
             return None
@@ -115,13 +116,14 @@ class Tokeniser:
         """Everything needed to make the same tokeniser, as JSON types."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
-        return {"version": VERSION, **plain}
+        return {"version": TOKENISER_VERSION, **plain}
 
     @classmethod
     def from_dict(cls, settings: Any) -> Self:
         """The tokeniser that `to_dict` described."""
         names = {field.name for field in fields(cls)}
-        known = isinstance(settings, dict) and set(settings) == {"version", *names} and settings["version"] == VERSION
+        known = isinstance(settings, dict) and set(settings) == {"version", *names}
+        known = known and settings["version"] == TOKENISER_VERSION
         if not known or not all(isinstance(settings[name], list) for name in ("languages", "stop_words")):
             raise InputError("Tokeniser.from_dict needs the settings that to_dict of this release wrote.")
         return cls(**{name: settings[name] for name in names})

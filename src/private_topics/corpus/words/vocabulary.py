@@ -1,11 +1,14 @@
 """Where a vocabulary may come from: a public word list, or words counted per privacy unit for a private selection.
 
-A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. No
-list is shipped with the package or downloaded.
+A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. It is
+a file of the user's, or, by the name of a language, comes with the package wordfreq (extra `words`); no list is
+shipped with this package or downloaded. wordfreq counts words in books, encyclopaedias, news, subtitles and web pages
+that anyone can read; its lists are CC BY-SA 4.0. They are older than the user's corpus and do not depend on it,
+which is what makes a list public.
 
-For a private selection (`releases/vocabulary.py`) every unit names at most `most` different words.
-Which of too many words a unit keeps is decided by a hash that is keyed by the unit itself (its own words, or its
-label): a function of the unit alone, so no unit moves another's choice; the same in every order and in every run; and
+For a private selection (`releases/vocabulary.py`) at most `most` distinct words per unit are counted. Which words a
+unit with more of them keeps is decided by a hash that is keyed by the unit itself (its own words, or its label): a
+function of the unit alone, so no unit affects another's choice; the same in every order and in every run; and
 different from unit to unit, so that no word is dropped everywhere. Choosing by what other units say would cost
 privacy.
 """
@@ -16,6 +19,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +30,24 @@ from private_topics.errors import InputError
 LONGEST_WORD = 1_000
 MOST_LISTED_WORDS = 2**23
 LARGEST_LIST_BYTES = 2**30
+PREFIX = "list:"  # of the name of a list, where a path could stand too
+LANGUAGES = {
+    "dutch": "nl",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "italian": "it",
+    "portuguese": "pt",
+    "spanish": "es",
+}
+WORDFREQ_WORDS = 1_000_000  # more than any of its lists has
+DEFAULT_SIZE = 10_000
+"""The smallest list behind a name has some 28,000 words; the rarest say little about topics and cost noise."""
 
 
 @dataclass(frozen=True)
 class WordList:
-    """A public vocabulary: different words, in the order of the columns."""
+    """A public vocabulary: distinct words, in the order of the columns."""
 
     name: str
     words: tuple[str, ...]
@@ -78,13 +95,35 @@ def read_word_list(path: str | os.PathLike[str], *, name: str | None = None) -> 
     return WordList(file.name if name is None else name, tuple(lines[:-1] if lines[-1] == "" else lines))
 
 
+def named_word_list(
+    name: str, size: int | None = None, *, usable: Callable[[Iterable[str]], list[str]] | None = None
+) -> WordList:
+    """The `size` most frequent words (10,000 if not given) of a language, from wordfreq.
+
+    With `usable` (`Tokeniser.usable`) the words that the tokeniser never gives are left out first.
+    """
+    if name not in LANGUAGES:
+        raise InputError(f"There is no public word list {name!r}: the names are {', '.join(LANGUAGES)}.")
+    try:
+        import wordfreq
+    except ImportError:
+        raise InputError(
+            f"The word list {name!r} comes with the package wordfreq, which is not installed: "
+            "pip install 'private-topics[words]'."
+        ) from None
+    listed = wordfreq.top_n_list(LANGUAGES[name], WORDFREQ_WORDS, wordlist="small")
+    every = [word for word in listed if is_word(word)]
+    words = (every if usable is None else usable(every))[: DEFAULT_SIZE if size is None else size]
+    return WordList(f"wordfreq {version('wordfreq')}, {name}, the {len(words):,} most frequent", tuple(words))
+
+
 def is_word(token: Any) -> bool:
     """Whether a token can stand in a word list: printable, without spaces, not too long."""
     return isinstance(token, str) and 0 < len(token) <= LONGEST_WORD and token.isprintable() and " " not in token
 
 
 def kept_words(unit: Iterable[str], most: int) -> Collection[str]:
-    """The different words of a unit, or `most` of them. What is no word is left out."""
+    """The distinct words of a unit, or `most` of them. Whatever is not a word is left out."""
     words = _different(unit)
     if len(words) <= most:
         return words

@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.engines.gpu.device import Slab, cupy, device_ranks, resident, stream
+from private_topics.engines.gpu.plain import PlainPasses
 from private_topics.engines.gpu.sums import adder_of
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
 from private_topics.sums.unit_sums import Totals, UnitSum
 
@@ -26,7 +27,7 @@ class GpuCounts(CountBlocks):
 
     def __init__(self, X: Any) -> None:
         blocks = as_blocks(X, caller="GpuCounts")
-        corpus = PrivateCorpus.of(blocks)
+        corpus = LocalCorpus.of(blocks)
         if corpus.grouped:
             raise InputError("GpuCounts holds documents that are units. With groups, pass the corpus to fit.")
         kept = resident(corpus)
@@ -43,35 +44,24 @@ class GpuCounts(CountBlocks):
             yield sp.csr_array(arrays, shape=(slab.n, self.n_words))
 
 
-class GpuCorpus:
-    """Behind the engine protocol (`engines/protocol.py`)."""
+class GpuCorpus(PlainPasses):
+    """Documents on the device, or streamed to it."""
 
-    def __init__(self, corpus: PrivateCorpus, kept: list[Slab] | None) -> None:
+    def __init__(self, corpus: LocalCorpus, kept: list[Slab] | None) -> None:
         self.corpus = corpus
+        self.n_units, self.n_words, self.grouped = corpus.n_units, corpus.n_words, corpus.grouped
         self.kept = kept
         self._restricted: tuple[bytes, list[Slab]] | None = None
 
     @classmethod
     def of(cls, blocks: CountBlocks, groups: Any = None) -> Self:
         cupy()
-        corpus = PrivateCorpus.of(blocks, groups)
+        corpus = LocalCorpus.of(blocks, groups)
         if isinstance(blocks, GpuCounts):
             if corpus.grouped:
                 raise InputError("GpuCounts holds documents that are units. With groups, pass the corpus to fit.")
             return cls(corpus, blocks.slabs)
         return cls(corpus, resident(corpus))
-
-    @property
-    def n_units(self) -> int:
-        return self.corpus.n_units
-
-    @property
-    def n_words(self) -> int:
-        return self.corpus.n_words
-
-    @property
-    def grouped(self) -> bool:
-        return self.corpus.grouped
 
     def total(self, unit_sum: UnitSum) -> Totals:
         xp, add = cupy(), adder_of(unit_sum)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from private_topics.corpus.counts.block_source import CountBlocks
-from private_topics.engines.gpu.corpus import GpuCorpus
 from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.engines.gpu.sums import kernel, products_of_pairs, project
-from private_topics.fits.plain import FEWEST_BATCHES, SMALLEST_BATCH, CorpusSize, Progress
-from private_topics.inference.refinement import SMOOTHING, step_size
+from private_topics.engines.protocol import Corpus, CorpusSize
+from private_topics.inference.refinement import FEWEST_BATCHES, SMALLEST_BATCH, SMOOTHING, step_size
 from private_topics.inference.token_sampling import BURN_IN, SAMPLES, WARMTH
-from private_topics.sums.features import SHORTEST
+from private_topics.progress import Progress
+from private_topics.sums.parts import SHORTEST
 from private_topics.sums.quantised import finest_step
 from private_topics.sums.second_order import mirror_upper
 from private_topics.sums.third_order import FrameSums
@@ -23,40 +23,34 @@ GPU_BATCH = 131_072
 PRODUCTS_AT_ONCE = 1 << 18  # documents whose products of pairs are held at a time
 
 
-@dataclass(frozen=True)
-class GpuPasses:
-    corpus: GpuCorpus
+class PlainPasses(Corpus):
+    """What a corpus on a GPU does for a fit without privacy; `slabs` is where its documents are."""
 
-    @classmethod
-    def of(cls, blocks: CountBlocks) -> Self:
-        return cls(GpuCorpus.of(blocks))
+    @abstractmethod
+    def slabs(self, words: np.ndarray | None = None) -> Iterable[Slab]:
+        """All documents, on some words only where they are given."""
 
-    @property
-    def n_words(self) -> int:
-        return self.corpus.n_words
-
-    def spectral_words(self, limit: int) -> np.ndarray:
-        """The most frequent words, ascending."""
+    def frequent_words(self, limit: int) -> np.ndarray:
         if self.n_words <= limit:
             return np.arange(self.n_words)
         xp = cupy()
         frequency = xp.zeros(self.n_words, np.int64)
-        for slab in self.corpus.slabs():
+        for slab in self.slabs():
             _add_counts(slab, xp.ones(slab.n, np.int64), frequency)
         return np.sort(np.argsort(-frequency.get(), kind="stable")[:limit])
 
     def first_and_second(self, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
         xp = cupy()
-        step = finest_step(float(self.corpus.n_units))  # a document adds at most one to a sum
+        step = finest_step(float(self.n_units))  # a document adds at most one to a sum
         first = xp.zeros(self.n_words, np.int64)
         second = xp.zeros((len(words), len(words)), np.int64)
         documents = usable = tokens = 0
-        for slab in self.corpus.slabs():
+        for slab in self.slabs():
             _add_counts(slab, _whole(_weights(slab, 1), step), first)
             documents += slab.n
             usable += int((slab.lengths >= SHORTEST).sum())
             tokens += int(slab.lengths.sum())
-        for slab in self.corpus.slabs(words):
+        for slab in self.slabs(words):
             weights = _whole(_weights(slab, 2), step)
             launch(kernel("add_pairs"), 32 * slab.n, *slab.rows, weights, np.int64(len(words)), second)
         upper = second.get() * step
@@ -68,11 +62,11 @@ class GpuPasses:
         xp, rank = cupy(), frame.shape[1]
         sums = FrameSums(self.n_words, rank)
         widest = float(np.sqrt((frame**2).sum(axis=1)).max())  # ||y|| is at most l times this
-        row_step, mass_step = finest_step(1.5 * self.corpus.n_units * widest), finest_step(0.5 * self.corpus.n_units)
+        row_step, mass_step = finest_step(1.5 * self.n_units * widest), finest_step(0.5 * self.n_units)
         cross_second = xp.zeros((self.n_words, rank), np.int64)
         cross_third, mass = xp.zeros((len(words), rank), np.int64), xp.zeros((2, len(words)), np.int64)
         cube = xp.zeros(sums.cube.shape)
-        for whole, slab in zip(self.corpus.slabs(), self.corpus.slabs(words), strict=True):
+        for whole, slab in zip(self.slabs(), self.slabs(words), strict=True):
             projected = project(slab, frame[words])
             second, third = _weights(slab, 2), _weights(slab, 3)
             _add_rows(whole, _whole(projected * second[:, None], row_step), cross_second)
@@ -92,16 +86,16 @@ class GpuPasses:
     def refined(
         self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
     ) -> np.ndarray:
-        """As `LocalPasses.refined`, in larger batches."""
+        """As `LocalCorpus.refined`, in larger batches."""
         xp = cupy()
         running = xp.asarray(expected)
         batch_documents = max(SMALLEST_BATCH, min(GPU_BATCH, size.documents // FEWEST_BATCHES))
         done = 0.0
         for step in range(steps):
-            progress(f"refinement {step + 1} of {steps}")
+            progress.stage(f"refinement {step + 1} of {steps}")
             half_way = done + 0.5 * size.documents / batch_documents
             average, averaged = xp.zeros_like(running), 0.0
-            for slab in self.corpus.slabs():
+            for slab in self.slabs():
                 parts = max(1, round(slab.n / batch_documents))
                 by_length = xp.argsort(slab.lengths).astype(np.int32)  # threads of a warp have equal work
                 for number in range(parts):
@@ -118,9 +112,6 @@ class GpuPasses:
             running = average / averaged
         result: np.ndarray = running.get()
         return result
-
-    def close(self) -> None:
-        self.corpus.close()
 
 
 def _weights(slab: Slab, order: int) -> Any:

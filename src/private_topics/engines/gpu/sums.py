@@ -11,7 +11,7 @@ import numpy as np
 from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.errors import InputError
 from private_topics.sums import quantised, unit_sums
-from private_topics.sums.norm_histogram import EDGES
+from private_topics.sums.norms import EDGES
 from private_topics.sums.quantised import PRODUCT_ROWS, SMALLEST_BOUND
 from private_topics.sums.unit_sums import (
     ClippedFrameMoments,

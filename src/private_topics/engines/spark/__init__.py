@@ -1,1 +1,1 @@
-"""The sums on a Spark cluster."""
+"""The sums on a Spark cluster: `corpus` adds up what `counts`, `texts` and `tasks` bring to the executors."""

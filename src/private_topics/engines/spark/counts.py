@@ -1,4 +1,4 @@
-"""A corpus on the executors; in a Spark DataFrame: counts as arrays, or texts that the executors cut into words.
+"""A corpus on the executors. From a Spark DataFrame: counts as arrays, or texts that the executors cut into words.
 
 The parts are made once, on the executors, and kept there. With a column of units the documents of a unit are brought
 together (one shuffle) and counted in the same pass that reads them: a document's share is one over that count.
@@ -49,14 +49,14 @@ class ClusterCounts(CountBlocks):
 
     @abstractmethod
     def parts(self) -> Any:
-        """The parts as an RDD of `Documents` and `Problem`."""
+        """The parts as an RDD of `tasks.Held`."""
 
     def _blocks(self) -> Iterator[sp.csr_array]:
         """All documents through the driver, a partition at a time; `engine="spark"` never asks for it."""
         parts = translated("read", lambda: self.parts().toLocalIterator())
         while (held := translated("read", lambda: next(parts, None))) is not None:
-            if isinstance(held, tasks.Problem):
-                raise InputError(held.message)
+            if isinstance(held, str):
+                raise InputError(held)
             yield held.part.block
 
 

@@ -1,8 +1,8 @@
-"""What runs on the executors: rows become parts, parts become tiles of a sum.
+"""How the executors make parts: of rows of a DataFrame, of texts, of pieces that the driver sent.
 
-Input that cannot be used is a `Problem` among the parts, not a failed task: Spark would run the task again, and write
-about it in its logs. A task that fails all the same says of what kind the error is and nothing else, since messages
-of libraries may quote a document.
+Input that cannot be used is a message among the parts, not a failed task: Spark would run the task again, and write
+about it in its logs. A task that fails nevertheless states the kind of error and nothing else, since messages of
+libraries may quote a document.
 """
 
 from __future__ import annotations
@@ -17,25 +17,21 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from private_topics._version import __version__
 from private_topics.corpus.counts.counting import count_texts
-from private_topics.corpus.counts.matrix import document_lengths, take_rows, validate_counts
+from private_topics.corpus.counts.folder import list_column
+from private_topics.corpus.counts.matrix import counts_of, document_lengths, take_rows, validate_counts
 from private_topics.corpus.texts.source import unit_label
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.engines.spark import tiles
-from private_topics.engines.spark.shipments import Shipment
+from private_topics.engines.spark.session import Shipment
 from private_topics.errors import InputError
 from private_topics.sums.parts import Part
-from private_topics.sums.unit_sums import UnitSum
 from private_topics.threads import limited_threads
 
 PART_ENTRIES, PART_DOCUMENTS = 2**20, 2**14
 TEXT_MEMORY_BYTES = 2**27
 NO_UNIT = b""
-OTHER_VERSION = "The executors have another version of private-topics than the driver: install the same on all."
 Arguments = ParamSpec("Arguments")
 Item = TypeVar("Item")
-LOST = "It is no fault of the documents alone: the same corpus on engine='local' shows the reason."
 
 
 class TaskError(RuntimeError):
@@ -50,18 +46,12 @@ class Documents:
     units: int
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Why the input cannot be used, in words that hold no value of it."""
-
-    message: str
-
-
-Held = Documents | Problem
+Held = Documents | str
+"""A part, or why the input cannot be used, in words that hold no value of it."""
 
 
 def task(work: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:
-    """A generator that is a task's code: on the cores the task was given, and silent about what it worked on."""
+    """The code of a task, a generator: run on the cores the task was given, and silent about what it worked on."""
 
     @wraps(work)
     def guarded(*positional: Arguments.args, **named: Arguments.kwargs) -> Iterator[Item]:
@@ -71,8 +61,11 @@ def task(work: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Itera
                 yield from work(*positional, **named)
         except Exception as error:
             failure = type(error).__name__
-        if failure is not None:  # raised out here it is chained to nothing
-            raise TaskError(f"{failure} in a task of private-topics. {LOST}")
+        if failure is not None:  # raised here, the error is chained to nothing
+            raise TaskError(
+                f"{failure} in a task of private-topics. It is not caused by the documents alone: the same corpus "
+                "with engine='local' shows the reason."
+            )
 
     return guarded
 
@@ -105,7 +98,7 @@ def _or_problem(held: Callable[[Iterator[Any]], Iterator[Held]], incoming: Itera
     try:
         yield from held(incoming)
     except InputError as error:
-        yield Problem(str(error))
+        yield str(error)
 
 
 def counted_rows(batches: Iterable[Any], n_words: int, grouped: bool) -> Iterator[Held]:
@@ -140,7 +133,7 @@ def _after(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 @task
 def shipped_texts(numbers: Iterable[int], sent: Shipment, recipe: Any) -> Iterator[Held]:
-    """Pieces of a shipment of texts (`spark_texts.py`) to parts; `recipe` is a broadcast (vocabulary, tokeniser)."""
+    """Pieces of a shipment of texts (`texts.py`) to parts; `recipe` is a broadcast (vocabulary, tokeniser)."""
     vocabulary, tokeniser = recipe.value
     for number in numbers:
         encoded: list[bytes] = pickle.loads(sent.pieces.value[number])
@@ -205,22 +198,13 @@ def _own(piece: sp.csr_array) -> sp.csr_array:
 def _block(words: Any, counts: Any, n_words: int) -> sp.csr_array:
     """Two Arrow columns of lists as counts."""
     if words.null_count or counts.null_count:
-        raise InputError("A document has no words or no counts: both columns must hold an array, if an empty one.")
-    indptr, indices = _lists(words)
-    other, data = _lists(counts)
+        raise InputError("A document has no words or no counts: both columns must hold an array, even an empty one.")
+    if words.flatten().null_count or counts.flatten().null_count:
+        raise InputError("The arrays of words and of counts must not hold missing values.")
+    (indptr, indices), (other, data) = list_column(words), list_column(counts)
     if not np.array_equal(indptr, other):
         raise InputError("The arrays of words and of counts of a document must be equally long.")
-    block = sp.csr_array((len(indptr) - 1, n_words), dtype=np.int32)
-    block.data, block.indices, block.indptr = data, indices, indptr
-    return validate_counts(block, caller="SparkCounts", allow_empty=True)
-
-
-def _lists(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    values = column.flatten()
-    if values.null_count:
-        raise InputError("The arrays of words and of counts must not hold missing values.")
-    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), values.to_numpy(zero_copy_only=False).copy()
+    return validate_counts(counts_of(indptr, indices, data, n_words), caller="SparkCounts", allow_empty=True)
 
 
 def _shares(batches: list[Any], grouped: bool, documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -240,46 +224,3 @@ def unit_key(label: Any) -> bytes:
     """What the documents of a unit share: a digest of the label, as texts read with a unit have it."""
     known = unit_label(label)
     return NO_UNIT if known is None else blake2b(known.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-# -- parts to sums --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a corpus holds, or why it cannot be used."""
-
-    documents: int = 0
-    units: int = 0
-    problem: str | None = None
-
-    def __add__(self, other: Found) -> Found:
-        problems = [found.problem for found in (self, other) if found.problem is not None]
-        return Found(self.documents + other.documents, self.units + other.units, min(problems, default=None))
-
-
-@task
-def found_in(held: Iterable[Held], version: str) -> Iterator[Found]:
-    """One line on all parts of a partition; the first problem in the order of the alphabet, whatever the cut."""
-    found = Found(problem=None if version == __version__ else OTHER_VERSION)
-    for one in held:
-        if isinstance(one, Problem):
-            found += Found(problem=one.message)
-        else:
-            found += Found(one.part.block.shape[0], one.units)
-    yield found
-
-
-@task
-def summed_tiles(
-    number: int, held: Iterable[Held], unit_sum: UnitSum
-) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
-    """The partial sum of partition `number`: keys are (tile, partition). Documents and units are counted last."""
-    totals = unit_sum.zeros()
-    seen = np.zeros(2, np.int64)
-    for one in held:
-        if isinstance(one, Documents):
-            unit_sum.add(one.part, totals)
-            seen += (one.part.block.shape[0], one.units)
-    for tile, values in tiles.cut((*totals, seen)):
-        yield (tile, number), values

@@ -20,12 +20,11 @@ from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.engines.spark import tasks
 from private_topics.engines.spark.counts import ClusterCounts, UnitsOnCluster, columns_of
-from private_topics.engines.spark.session import session
-from private_topics.engines.spark.shipments import Broadcasts, Shipment
+from private_topics.engines.spark.session import Broadcasts, Shipment, session
 from private_topics.errors import InputError
 
 PIECE_DOCUMENTS, PIECE_CHARACTERS = BLOCK_DOCUMENTS, 2**22
-"""A piece has at most so many documents and, but for its last one, fewer characters."""
+"""The most documents in a piece, and the characters at which it ends."""
 
 UnitShares = tuple[np.ndarray, np.ndarray]
 """Each document's share of its unit, and whether the unit is counted with it."""

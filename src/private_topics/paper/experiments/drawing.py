@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.errors import InputError
-from private_topics.paper.experiments.methods import LEFT_OUT, NOT_PRIVATE, PRIVATE, REFUSED, SCALED
+from private_topics.paper.experiments.methods import NOT_PRIVATE, PRIVATE, SCALED
+from private_topics.paper.experiments.noise_free import LARGEST_DISTANCE
 from private_topics.paper.experiments.paper_points import ERRORS, PERPLEXITY, Curve
-from private_topics.paper.experiments.rows import Row, median, selected, status
-from private_topics.paper.experiments.statements import LARGEST_DISTANCE
+from private_topics.paper.experiments.rows import LEFT_OUT, REFUSED, Row, median, selected, status
 
 STYLES: dict[str, dict[str, Any]] = {
     "config 1": {"color": "#08519c", "marker": "o"},
@@ -122,35 +122,46 @@ def draw_errors(name: str, rows: Sequence[Row], path: Path) -> None:
 
 
 def draw_singular_values(rows: Sequence[Row], path: Path) -> None:
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(8, 5.2), layout="constrained")
     x = [row["alpha0"] for row in rows]
-    curves = (
-        ("singular_value", "σ₃ of M2 as defined, measured", {"color": "#006d2c", "marker": "o", "linewidth": 2}),
-        ("largest_possible", "largest possible for LDA: 1/(3(α₀+1))", {"color": "#74c476", "linestyle": "--"}),
-        ("scaled", "α₀(α₀+1) times the measured", {"color": "#4292c6", "marker": "v", "linestyle": ":"}),
-        ("paper", "the paper's figure 3a", {"color": "#d94801", "marker": "s"}),
-    )
-    for key, label, look in curves:
-        axis.plot(x, [row[key] for row in rows], label=label, **look)
-    axis.set(xscale="log", yscale="log", xlabel="α₀", ylabel="k-th singular value, k = 3")
-    axis.set_title(f"N = {rows[0]['documents']:,.0f}, d = {rows[0]['words']:.0f}")
-    axis.grid(alpha=0.25)
-    axis.legend(fontsize=9)
-    _save(plt, figure, path)
+    looks: dict[str, dict[str, Any]] = {
+        "singular_value": {
+            "color": "#006d2c",
+            "marker": "o",
+            "linewidth": 2,
+            "label": "σ₃ of M2 as defined, measured",
+        },
+        "largest_possible": {"color": "#74c476", "linestyle": "--", "label": "largest possible for LDA: 1/(3(α₀+1))"},
+        "scaled": {"color": "#4292c6", "marker": "v", "linestyle": ":", "label": "α₀(α₀+1) times the measured"},
+        "paper": {"color": "#d94801", "marker": "s", "label": "the paper's figure 3a"},
+    }
+    curves = [(x, [row[key] for row in rows], look) for key, look in looks.items()]
+    _draw_spectrum(path, rows, curves, "α₀", "k-th singular value, k = 3")
 
 
 def draw_gaps(rows: Sequence[Row], path: Path) -> None:
+    k = [row["topics"] for row in rows]
+    measured = [row for row in rows if row["gap"] is not None]
+    model = {"marker": "o", "linestyle": "--", "color": "#006d2c", "label": "LDA with random α, exact"}
+    corpus = {"marker": "v", "color": "#4292c6", "label": "measured on a corpus, equal α"}
+    paper = {"marker": "s", "color": "#d94801", "label": "the paper's figure 3b, if its axis is log10"}
+    curves = [
+        (k, [row["model_gap"] for row in rows], model),
+        ([row["topics"] for row in measured], [row["gap"] for row in measured], corpus),
+        (k, [10.0 ** row["paper"] for row in rows], paper),
+    ]
+    _draw_spectrum(path, rows, curves, "topics k", "smallest gap of the eigenvalues of T", "α₀ = 1000, ")
+
+
+def _draw_spectrum(
+    path: Path, rows: Sequence[Row], curves: Sequence[Any], xlabel: str, ylabel: str, title: str = ""
+) -> None:
+    """Curves, each of x, y and a look, on logarithmic axes."""
     plt = pyplot()
     figure, axis = plt.subplots(figsize=(8, 5.2), layout="constrained")
-    k = [row["topics"] for row in rows]
-    measured = [(row["topics"], row["gap"]) for row in rows if row["gap"] is not None]
-    axis.plot(k, [row["model_gap"] for row in rows], "o--", color="#006d2c", label="LDA with random α, exact")
-    axis.plot(*zip(*measured, strict=True), "v-", color="#4292c6", label="measured on a corpus, equal α")
-    logs = [10.0 ** row["paper"] for row in rows]
-    axis.plot(k, logs, "s-", color="#d94801", label="the paper's figure 3b, if its axis is log10")
-    axis.set(xscale="log", yscale="log", xlabel="topics k", ylabel="smallest gap of the eigenvalues of T")
-    axis.set_title(f"α₀ = 1000, N = {rows[0]['documents']:,.0f}, d = {rows[0]['words']:.0f}")
+    for x, y, look in curves:
+        axis.plot(x, y, **look)
+    axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    axis.set_title(f"{title}N = {rows[0]['documents']:,.0f}, d = {rows[0]['words']:.0f}")
     axis.grid(alpha=0.25)
     axis.legend(fontsize=9)
     _save(plt, figure, path)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from private_topics.corpus.counts.blocks import MatrixBlocks
-from private_topics.engines.local import PrivateCorpus
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import PrivacyError, PrivacyWarning
-from private_topics.estimators.base import SpectralLDA
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
-from private_topics.fits.procedure_one import PublishedRelease
+from private_topics.fits.published import PUBLISHED as PUBLISHED_FITS
 from private_topics.fits.published import Published
 from private_topics.paper.bounds import MomentWeights
-from private_topics.paper.noise_scales import classical_sigma
-from private_topics.planning.split import published_parts_for
+from private_topics.paper.experiments.rows import MEASURED, REFUSED
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.mechanisms import Released
-from private_topics.privacy.simple_composition import SimpleRun
+from private_topics.releases.context import FitContext
 
 PUBLISHED = tuple(f"config {number} published" for number in (1, 2, 3, 4))
 PROVED = ("config 1 proved", "config 2 proved")
@@ -32,12 +30,11 @@ SEQUENTIAL, VARIATIONAL = "sequential", "vi"
 NOT_PRIVATE = ("vi-u", "unnoised", "unnoised refined", "unigram")
 PRIVATE = (*PUBLISHED, *PROVED, SEQUENTIAL, VARIATIONAL)
 VARIATIONAL_SCHEDULE = {"steps": 50}  # fixed here, so that rows stay comparable if the default moves
-MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What every method is given. `seed` fixes the algorithm and, so that a run can be repeated, the noise."""
+class Task:
+    """What every method is given."""
 
     counts: Any
     n_topics: int
@@ -46,32 +43,35 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Attempt:
     """`topics` of a measured fit; None where the method refused."""
 
     status: str
     topics: np.ndarray | None
 
 
-def outcome(method: str, problem: Problem, epsilon: float, seed: int) -> Outcome:
-    """Fit `method`; a published configuration whose lower bound is zero refuses."""
+def attempt(method: str, task: Task, epsilon: float, seed: int) -> Attempt:
+    """Fit `method`; a published configuration whose lower bound is zero refuses.
+
+    `seed` fixes the algorithm and, so that a run can be repeated, the noise.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         try:
-            return Outcome(MEASURED, _fitted(method, problem, epsilon, seed))
+            return Attempt(MEASURED, _fitted(method, task, epsilon, seed))
         except PrivacyError:
-            return Outcome(REFUSED, None)
+            return Attempt(REFUSED, None)
 
 
-def _fitted(method: str, problem: Problem, epsilon: float, seed: int) -> np.ndarray:
+def _fitted(method: str, task: Task, epsilon: float, seed: int) -> np.ndarray:
     if method == "unigram":
-        return unigram_topics(problem)
+        return unigram_topics(task)
     if method in SCALED:
-        return scaled_topics(problem, int(method.split()[1]), epsilon, seed)
-    settings: dict[str, Any] = {"alpha0": problem.alpha0, "random_state": seed}
+        return scaled_topics(task, int(method.split()[1]), epsilon, seed)
+    settings: dict[str, Any] = {"alpha0": task.alpha0, "random_state": seed}
     if method not in NOT_PRIVATE:
-        settings |= {"epsilon": epsilon, "delta": problem.delta, "noise_seed": seed}
-    model = _estimator(method)(problem.n_topics, **settings, **_placement(method)).fit(problem.counts)
+        settings |= {"epsilon": epsilon, "delta": task.delta, "noise_seed": seed}
+    model = _estimator(method)(task.n_topics, **settings, **_placement(method)).fit(task.counts)
     topics: np.ndarray = model.components_
     return topics
 
@@ -82,7 +82,7 @@ def _estimator(method: str) -> Callable[..., Any]:
 
 
 def _placement(method: str) -> dict[str, Any]:
-    """What a method sets apart from the problem and the budget; the paper's unnoised method has no refinement."""
+    """The settings of a method besides the task and the budget; the paper's unnoised method has no refinement."""
     if method == "unnoised":
         return {"refine_steps": 0}
     if method in PUBLISHED:
@@ -92,25 +92,25 @@ def _placement(method: str) -> dict[str, Any]:
     return VARIATIONAL_SCHEDULE if method == VARIATIONAL else {}
 
 
-def unigram_topics(problem: Problem) -> np.ndarray:
-    """The word frequencies of the corpus, as often as there are topics: what knows no topic at all scores."""
-    frequencies = np.asarray(problem.counts.sum(axis=0), dtype=np.float64).ravel()
-    return np.tile(frequencies / frequencies.sum(), (problem.n_topics, 1))
+def unigram_topics(task: Task) -> np.ndarray:
+    """The word frequencies of the corpus in place of every topic: what a model that knows no topics scores."""
+    frequencies = np.asarray(task.counts.sum(axis=0), dtype=np.float64).ravel()
+    return np.tile(frequencies / frequencies.sum(), (task.n_topics, 1))
 
 
 def published_fit(
-    problem: Problem, configuration: int, epsilon: float, seed: int, kind: Callable[..., Published] = Published
+    task: Task, configuration: int, epsilon: float, seed: int, kind: Callable[..., Published] = Published
 ) -> Published:
-    """A published configuration, not yet run: its noise-free nodes serve the spectra."""
-    run = SimpleRun(PrivacyBudget(epsilon, problem.delta), gaussian=classical_sigma, noise_seed=seed)
-    corpus = PrivateCorpus.of(MatrixBlocks(problem.counts))
-    state = np.random.RandomState(seed)
-    return kind(run, corpus, configuration, problem.n_topics, problem.alpha0, state, lambda stage: None)
+    """A published configuration, not yet run: the spectra are read from its nodes, which have no noise."""
+    fit = PUBLISHED_FITS[configuration, "published"]
+    run = fit.run(PrivacyBudget(epsilon, task.delta), noise_seed=seed)
+    corpus, state = LocalCorpus.of(MatrixBlocks(task.counts)), np.random.RandomState(seed)
+    return kind(FitContext(run, corpus, fit.releases, fit.fractions, task.n_topics, task.alpha0, 0, state))
 
 
-def scaled_topics(problem: Problem, configuration: int, epsilon: float, seed: int) -> np.ndarray:
+def scaled_topics(task: Task, configuration: int, epsilon: float, seed: int) -> np.ndarray:
     """Topics of a published configuration on scaled moments, with the published noise of the moments unscaled."""
-    topics: np.ndarray = published_fit(problem, configuration, epsilon, seed, ScaledMoments).fit().topics
+    topics: np.ndarray = published_fit(task, configuration, epsilon, seed, ScaledMoments).fit(configuration).topics
     return topics
 
 
@@ -130,49 +130,6 @@ class ScaledMoments(Published):
     def third_inside(self, frame: np.ndarray) -> np.ndarray:
         moment: np.ndarray = MomentWeights.of(self.alpha0).prefactor * super().third_inside(frame)
         return moment
-
-
-def divided_topics(problem: Problem, configuration: int, epsilon: float, seed: int) -> np.ndarray:
-    """Topics of a published configuration whose edges share epsilon as its utility theorem has it best."""
-    n_units, n_words = problem.counts.shape
-    parts = published_parts_for(
-        n_units,
-        n_words,
-        problem.n_topics,
-        configuration=configuration,
-        alpha0=problem.alpha0,
-        epsilon=epsilon,
-        delta=problem.delta,
-    )
-    fit = published_fit(problem, configuration, epsilon, seed, partial(Divided, parts=parts))
-    topics: np.ndarray = fit.fit().topics
-    return topics
-
-
-@dataclass(frozen=True)
-class Divided(Published):
-    """A published configuration with its own fraction for each edge, where the others have equal ones."""
-
-    parts: Mapping[str, float] = field(default_factory=dict)
-
-    @cached_property
-    def release(self) -> PublishedRelease:
-        return DividedRelease(self.run, self.corpus.n_units, 1.0, self.parts)
-
-
-@dataclass(frozen=True)
-class DividedRelease(PublishedRelease):
-    parts: Mapping[str, float] = field(default_factory=dict)
-
-    def noisy(self, name: str, kind: Any, values: np.ndarray, sensitivity: float) -> Released:
-        return self._part(name).noisy(name, kind, values, sensitivity)
-
-    def lower_bound(self, name: str, value: float) -> float:
-        return self._part(name).lower_bound(name, value)
-
-    def _part(self, name: str) -> PublishedRelease:
-        """Releases are named by their edge, or by what Procedure 1 bounds, and then described."""
-        return PublishedRelease(self.run, self.n_units, self.parts[name.split()[0]])
 
 
 def noise_shortfall(alpha0: float) -> float:

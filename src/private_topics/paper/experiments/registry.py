@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from private_topics.errors import InputError
-from private_topics.paper.experiments import drawing, spectra, statements, synthetic_error, wikipedia
+from private_topics.fits.choice import placements
+from private_topics.paper.experiments import drawing, noise_free, synthetic_error, wikipedia
 from private_topics.paper.experiments.rows import Row, read_rows, write_rows
 from private_topics.paper.experiments.summary import write_pages
+from private_topics.paper.graph_picture import write_pictures
 
 ALL = "all"
 POINTS, PICTURE, QUICK_MARK = "points.csv", "figure.png", "quick-run"
@@ -22,7 +24,7 @@ class Experiment:
 
     title: str
     measure: Callable[..., list[Row]]
-    draw: Callable[[Sequence[Row], Path], None]
+    draw: Callable[[Sequence[Row], Path], object]
 
 
 def _errors(name: str) -> Experiment:
@@ -37,23 +39,23 @@ def _errors(name: str) -> Experiment:
 EXPERIMENTS: dict[str, Experiment] = {
     "figure-1": Experiment(
         "Figure 1: the graph of the method and where the noise goes",
-        lambda *, quick, seed: statements.graph_rows(),
-        lambda rows, path: statements.draw_graphs(path.parent),
+        lambda *, quick, seed: noise_free.graph_rows(),
+        lambda rows, path: write_pictures(path.parent, placements().values()),
     ),
     **{name: _errors(name) for name in synthetic_error.SETTINGS},
     "figure-3a": Experiment(
         "Figure 3a: the k-th singular value of M2 against alpha0",
-        spectra.singular_values,
+        noise_free.singular_values,
         drawing.draw_singular_values,
     ),
     "figure-3b": Experiment(
-        "Figure 3b: the smallest gap of the eigenvalues of T against k", spectra.gaps, drawing.draw_gaps
+        "Figure 3b: the smallest gap of the eigenvalues of T against k", noise_free.gaps, drawing.draw_gaps
     ),
     "figure-4": Experiment(
         "Figure 4: perplexity on Wikipedia against epsilon", wikipedia.perplexities, drawing.draw_perplexities
     ),
     "table-utility": Experiment(
-        "Table of utility bounds (App. I), evaluated", statements.bound_rows, drawing.draw_bounds
+        "Table of utility bounds (App. I), evaluated", noise_free.bound_rows, drawing.draw_bounds
     ),
     "table-top-words": Experiment(
         "Table of top words of Wikipedia at epsilon = 1 (App. L)", wikipedia.top_words, drawing.draw_top_words
@@ -87,13 +89,9 @@ def reproduce(name: str, *, quick: bool = False, out: str | Path = "reproduction
 
 
 def redraw(out: Path, name: str) -> None:
-    """Picture and pages anew from the rows that are there."""
+    """Make the picture of one and the pages of all again from the stored rows."""
     EXPERIMENTS[name].draw(read_rows(out / name / POINTS), out / name / PICTURE)
-    rewrite_pages(out)
-
-
-def rewrite_pages(out: Path) -> None:
-    present = {name: read_rows(out / name / POINTS) for name in EXPERIMENTS if (out / name / POINTS).exists()}
+    present = {each: read_rows(out / each / POINTS) for each in EXPERIMENTS if (out / each / POINTS).exists()}
     write_pages(out, names(), present, quick=(out / QUICK_MARK).exists())
 
 

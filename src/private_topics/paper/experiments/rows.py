@@ -1,4 +1,4 @@
-"""Measurements as rows of a CSV file, and the medians that figures, texts and verdicts read from them."""
+"""Measurements as rows of a CSV file, and what figures, texts and verdicts read from them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ TEXTS = frozenset(
 )
 """Columns of text; all others hold numbers, and an empty cell is None."""
 DIGITS = 6
+MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Floats with six significant digits; nothing for None."""
+    """Floats with six significant digits; an empty cell for None."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -52,9 +53,9 @@ def median(rows: Iterable[Row], key: str, **wanted: Any) -> float | None:
 
 
 def status(rows: Iterable[Row], **wanted: Any) -> str:
-    """ "refused", "left out" or "measured", by the majority of draws."""
+    """`REFUSED`, `LEFT_OUT` or `MEASURED`, by the majority of draws."""
     found = [row["status"] for row in selected(rows, **wanted)]
-    return max(set(found), key=found.count) if found else "left out"
+    return max(set(found), key=found.count) if found else LEFT_OUT
 
 
 def best(rows: Sequence[Row], key: str, methods: Sequence[str], **wanted: Any) -> tuple[str, float] | None:
@@ -62,6 +63,27 @@ def best(rows: Sequence[Row], key: str, methods: Sequence[str], **wanted: Any) -
     medians = {method: median(rows, key, method=method, **wanted) for method in methods}
     found = {method: value for method, value in medians.items() if value is not None}
     return min(found.items(), key=lambda item: item[1]) if found else None
+
+
+def levels(rows: Sequence[Row]) -> list[float]:
+    """The epsilons that occur."""
+    return sorted({row["epsilon"] for row in rows if row["epsilon"] is not None})
+
+
+def shown(rows: Sequence[Row], key: str, method: str, **wanted: object) -> str:
+    """The median, or why there is none."""
+    value = median(rows, key, method=method, **wanted)
+    return number(value) if value is not None else status(rows, method=method, **wanted)
+
+
+def listed(rows: Sequence[Row], key: str, methods: Iterable[str], **wanted: object) -> str:
+    """Each method with what is shown of it."""
+    return ", ".join(f"{method} {shown(rows, key, method, **wanted)}" for method in methods)
+
+
+def number(value: float) -> str:
+    """Three significant digits; all digits of a perplexity."""
+    return f"{value:,.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"
 
 
 def markdown_table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -15,17 +15,23 @@ from private_topics.paper.experiments.methods import (
     VARIATIONAL,
 )
 from private_topics.paper.experiments.paper_points import TOP_WORDS
-from private_topics.paper.experiments.promises import PROMISED_EPSILONS, WIKIPEDIA_TOPICS, promise_table, promises
-from private_topics.paper.experiments.rows import Row, best, markdown_table, median, selected
+from private_topics.paper.experiments.rows import Row, best, levels, markdown_table, median, selected, shown
 from private_topics.paper.experiments.synthetic_error import SETTINGS
-from private_topics.paper.experiments.verdicts import Verdict, levels, shown, verdicts
+from private_topics.paper.experiments.verdicts import (
+    PROMISED_EPSILONS,
+    WIKIPEDIA_TOPICS,
+    Promise,
+    Verdict,
+    promises,
+    verdicts,
+)
 from private_topics.paper.experiments.wikipedia import COSTS, STAND_IN
 
 QUICK_NOTE = "**Quick run**: small corpora, to try the path from corpus to figure. It says nothing about the paper."
 NOTES = {
     "figure-1": "The pictures show where each configuration puts its noise.",
     "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
-    "figure-3b": "The third moment of 300 topics takes 5e12 operations: that corpus is left out, the model is not.",
+    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not.",
     "figure-4": COSTS,
     "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
     "corpora of figure 2, the budget divided equally.",
@@ -34,19 +40,19 @@ NOTES = {
 }
 SYNTHETIC_NOTE = (
     "`error` is our reading of the paper's, which it does not define: the root of the sum over topics of squared "
-    "relative distances, matched; √3 is what zeros in place of three topics score. (The plotted 4.6 to 5.7 of "
+    "relative distances, matched; zeros in place of three topics would score √3. (The plotted 4.6 to 5.7 of "
     "variational inference may be on another scale: the sum of three L1 distances is at most 6.) `L2` is the matched "
     "relative L2 topic error of this library. The paper does not print the number of words; 300 to 316 is what its "
     "text (N exceeds d²) and figure 3b (300 topics) allow together. One corpus; with 1,000 documents the median over "
     "three noise draws, with 100,000 one draw; vi one draw, on the large corpora at epsilon = 1 and 3 only. A model "
     "with fewer topics than the truth is charged for the missing ones as if they shared no word with it; 'unigram' "
-    "has the word frequencies in place of every topic: what scores no better has learnt nothing."
-    " Claims about having learnt something are judged by L2, to which the length of a topic does not matter."
+    "has the word frequencies in place of every topic: a model that scores no better has learnt nothing."
+    " Claims about having learnt something are judged by L2, for which the length of a topic does not matter."
 )
 REFUSAL_NOTE = "'refused': the lower bound of Procedure 1 came out as zero, so the published noise is infinite."
 
 VOCABULARY_NOTE = (
-    "The paper's perplexities are of another vocabulary, which it does not print, and not comparable. Those of "
+    "The paper's perplexities are for another vocabulary, which it does not print, and are not comparable. Those of "
     "configuration 1 as published are so large because its topics are noise and give most words no probability."
 )
 
@@ -55,9 +61,7 @@ def page(name: str, title: str, rows: Sequence[Row], *, quick: bool) -> str:
     """The Markdown page of one figure or table."""
     parts = [f"# {title}", QUICK_NOTE if quick else "", _picture(name), _table(name, rows), _notes(name, rows)]
     parts += ["## Verdicts", verdict_table(verdicts(name, rows), links=False)]
-    parts.append(
-        f"Rows: [points.csv](points.csv). Again: `python -m private_topics.paper.experiments {name} --out DIR`."
-    )
+    parts.append(f"Rows: [points.csv](points.csv). To repeat it: `private-topics reproduce {name} --out DIR`.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -164,10 +168,28 @@ def verdict_table(found: Sequence[Verdict], *, links: bool) -> str:
     )
 
 
+def promise_table(found: Sequence[Promise]) -> str:
+    return markdown_table(
+        ("setting", "epsilon", "rival", "rival's figure", "sequential", "asked for", "kept"),
+        [
+            (
+                promise.setting,
+                f"{promise.epsilon:g}",
+                promise.rival_name,
+                "refused" if promise.rival is None else f"{promise.rival:.4g}",
+                "-" if promise.ours is None else f"{promise.ours:.4g}",
+                "at most a third" if promise.factor < 1.0 else "less",
+                "yes" if promise.kept else "**no**",
+            )
+            for promise in found
+        ],
+    )
+
+
 def overview(rows_of: Mapping[str, Sequence[Row]], *, quick: bool) -> str:
-    """The page of all verdicts, and of what we promise of our own method."""
+    """The page of all verdicts, and of what we promise for our own method."""
     every = [each for name, rows in rows_of.items() for each in verdicts(name, rows)]
-    parts = ["# The paper's figures and tables, again", QUICK_NOTE if quick else "", INTRODUCTION]
+    parts = ["# The paper's figures and tables, measured again", QUICK_NOTE if quick else "", INTRODUCTION]
     parts += ["## Verdicts", verdict_table(every, links=True)]
     kept = promises(rows_of)
     if kept:
@@ -175,14 +197,14 @@ def overview(rows_of: Mapping[str, Sequence[Row]], *, quick: bool) -> str:
         parts += ["## The sequential release against its rivals", PROMISE_NOTE, promise_table(kept)]
         in_l2 = sum(promise.kept for promise in promises(rows_of, "error_l2"))
         parts.append(
-            f"{held} of {len(kept)} are kept, with L2 in place of `error` {in_l2}. {shortfall_note(rows_of)}"
+            f"{held} of {len(kept)} are kept; with L2 in place of `error`, {in_l2}. {shortfall_note(rows_of)}"
         )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 INTRODUCTION = (
-    "Every page, figure and number below is written by `python -m private_topics.paper.experiments all --out DIR`; "
-    "a test holds the pages against the rows. Noise seeds are fixed so that a run can be repeated, so none of these "
+    "Every page, figure and number below is written by `private-topics reproduce all --out DIR`; a test compares the "
+    "pages with the rows. Noise seeds are fixed so that a run can be repeated, so none of these "
     "models is private. What is wrong with the claims themselves: [errata](../errata.md). Which configuration to "
     "use: [configurations](../configurations.md)."
 )
@@ -194,7 +216,7 @@ PROMISE_NOTE = (
 
 
 def shortfall_note(rows_of: Mapping[str, Sequence[Row]]) -> str:
-    """Why a promise fails on well-mixed documents: what nobody finds there, nobody finds."""
+    """Why a promise fails on well-mixed documents: no private method finds the topics there."""
     lines = []
     for name in ("figure-2b", "figure-2c"):
         rows = rows_of.get(name, [])

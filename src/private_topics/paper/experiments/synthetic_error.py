@@ -2,7 +2,7 @@
 
 The paper prints neither the number of words nor the definition of its error. `WORDS`: its text has N = 100,000 exceed
 d², and figure 3b has 300 topics, so d is 300 to 316, if it is one number. `paper_error`: figure 3a has k = 3, and the
-plotted plateau of 1.73 = √3 is what three topics of unit length score that are estimated by nothing.
+plotted plateau of 1.73 = √3 is the error of zeros in place of three topics of unit length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import numpy as np
 
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.evaluation import match_topics, topic_error_l2
-from private_topics.paper.experiments.methods import NOT_PRIVATE, PRIVATE, SCALED, VARIATIONAL, Problem, outcome
+from private_topics.paper.experiments.methods import (
+    NOT_PRIVATE,
+    PRIVATE,
+    SCALED,
+    VARIATIONAL,
+    Attempt,
+    Task,
+    attempt,
+)
 from private_topics.paper.experiments.rows import Row
 
 WORDS, TOPICS, DELTA = 300, 3, 1e-7
@@ -28,6 +36,8 @@ NO_PARTNER_SQUARED = 2.0  # a topic of equal length that shares no word
 
 @dataclass(frozen=True)
 class Setting:
+    """A corpus drawn from LDA, and what is measured on it."""
+
     alpha0: float
     documents: int
     words: int = WORDS
@@ -40,6 +50,12 @@ class Setting:
     def methods(self) -> tuple[str, ...]:
         """The scaled moments, which explain figure 2c, are of interest where the scale is large."""
         return (*PRIVATE, *(SCALED if self.alpha0 > LARGE_ALPHA else ()), *NOT_PRIVATE)
+
+    def drawn(self, seed: int) -> tuple[Task, np.ndarray]:
+        """The corpus as a task, and its true topics."""
+        size = self.documents, self.words, self.topics
+        counts, truth, _ = make_lda_corpus(*size, alpha0=self.alpha0, random_state=seed)
+        return Task(counts, self.topics, self.alpha0, DELTA), truth
 
 
 SETTINGS = {
@@ -70,17 +86,14 @@ def paper_error(estimate: Any, truth: Any) -> float:
 
 
 def measure(setting: Setting, seed: int) -> list[Row]:
-    """One row for every method, epsilon and draw. The corpus is one; a draw is a draw of the noise."""
-    counts, truth, _ = make_lda_corpus(
-        setting.documents, setting.words, setting.topics, alpha0=setting.alpha0, random_state=seed
-    )
-    problem = Problem(counts, setting.topics, setting.alpha0, DELTA)
+    """One row for every method, epsilon and draw of the noise, all on one corpus."""
+    task, truth = setting.drawn(seed)
     rows = []
     for method in setting.methods:
         for epsilon in _epsilons(method, setting):
             for draw in range(_draws(method, setting)):
-                fitted = outcome(method, problem, epsilon or 1.0, seed + draw)
-                rows.append(_row(setting, method, epsilon, draw, fitted.status, fitted.topics, truth))
+                fitted = attempt(method, task, epsilon or 1.0, seed + draw)
+                rows.append(_row(setting, method, epsilon, draw, fitted, truth))
     return rows
 
 
@@ -89,20 +102,19 @@ def _draws(method: str, setting: Setting) -> int:
 
 
 def _epsilons(method: str, setting: Setting) -> Sequence[float | None]:
-    """Variational inference takes longer than all others together: it has fewer points on a large corpus."""
+    """Variational inference takes longer than all others together, so it has fewer points on a large corpus."""
     if method in NOT_PRIVATE:
         return (None,)
     return setting.variational_epsilons if method == VARIATIONAL else setting.epsilons
 
 
-def _row(
-    setting: Setting, method: str, epsilon: float | None, draw: int, status: str, topics: Any, truth: np.ndarray
-) -> Row:
+def _row(setting: Setting, method: str, epsilon: float | None, draw: int, fitted: Attempt, truth: np.ndarray) -> Row:
+    topics = fitted.topics
     return {
         "method": method,
         "epsilon": epsilon,
         "draw": draw,
-        "status": status,
+        "status": fitted.status,
         "topics_used": None if topics is None else len(topics),
         "error": None if topics is None else paper_error(topics, truth),
         "error_l2": None if topics is None else topic_error_l2(topics, truth),

@@ -1,13 +1,11 @@
 """Figure 4 and the table of top words: perplexity of held-out Wikipedia articles, and what the topics say.
 
-The vocabulary is the 3,000 most frequent words and is taken as public. Where the articles are not on the machine, or
-for a quick run, a synthetic corpus stands in and the rows say so.
+The vocabulary is the 3,000 most frequent words and is treated as public. In a quick run a synthetic corpus stands in
+for the articles, and the rows say so.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,34 +15,34 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
+from private_topics.corpus.texts.readers import open_texts
 from private_topics.errors import InputError
 from private_topics.evaluation import document_completion_perplexity, npmi_coherence
 from private_topics.paper.experiments.methods import (
-    LEFT_OUT,
     NOT_PRIVATE,
     PRIVATE,
     PROVED,
     PUBLISHED,
     SEQUENTIAL,
     VARIATIONAL,
-    Problem,
-    outcome,
+    Task,
+    attempt,
 )
-from private_topics.paper.experiments.rows import Row
+from private_topics.paper.experiments.rows import LEFT_OUT, Row
 
-STEM, WORDS, ALPHA0, DELTA = "wikipedia_en", 3_000, 1.0, 1e-6
+STEM, MOST_FREQUENT, ALPHA0, DELTA = "wikipedia_en", 3_000, 1.0, 1e-6
 STAND_IN = "synthetic stand-in"
 COUNTING = {"stop_words": "english", "token_pattern": "[a-z]{3,}", "min_df": 5}
 EPSILONS = {25: (0.001, 0.1, 1.0, 3.0), 100: (0.001, 0.1, 1.0), 500: (0.001, 0.1, 1.0)}
 TABLE_TOPICS, TABLE_EPSILON, TABLE_WORDS, TABLE_ROWS = 25, 1.0, 10, 3
 TABLE_METHODS = (SEQUENTIAL, *PROVED, *PUBLISHED)
 LARGEST_TENSOR = 100
-"""Topics from which on not everything is computed: at 500 one step of the power method takes 1e11 operations."""
+"""From this many topics on some methods are left out: at 500 a step of the power method takes 1e11 operations."""
 
 
 @dataclass(frozen=True)
 class Articles:
-    """Train and test counts on one vocabulary; `source` says where they are from."""
+    """Train and test counts over one vocabulary; `source` says where they come from."""
 
     source: str
     train: Any
@@ -60,13 +58,13 @@ def data_folder() -> Path:
 
 def articles() -> Articles:
     """Wikipedia articles as counts over their most frequent words."""
-    vectorizer = CountVectorizer(max_features=WORDS, **COUNTING)
+    vectorizer = CountVectorizer(max_features=MOST_FREQUENT, **COUNTING)
     train = vectorizer.fit_transform(_texts("train"))
     return Articles("wikipedia", train, vectorizer.transform(_texts("test")), vectorizer.get_feature_names_out())
 
 
 def stand_in(seed: int) -> Articles:
-    """A small corpus drawn from LDA, where the real one is absent or too large."""
+    """A small corpus drawn from LDA, for a quick run."""
     counts, _, _ = make_lda_corpus(2_200, 200, 8, alpha0=ALPHA0, random_state=seed)
     return Articles(STAND_IN, counts[:2_000], counts[2_000:], np.array([f"word{j}" for j in range(200)]))
 
@@ -78,8 +76,7 @@ def _texts(part: str) -> list[str]:
             f"{path} is not there. Name the folder of the articles in $PRIVATE_TOPICS_DATA, or run with --quick, "
             "which uses a small synthetic corpus instead."
         )
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line)["text"] for line in lines]
+    return [text for text, _ in open_texts(path, strict=True)]
 
 
 def perplexities(*, quick: bool, seed: int) -> list[Row]:
@@ -92,15 +89,15 @@ def perplexities(*, quick: bool, seed: int) -> list[Row]:
 def _measured(corpus: Articles, epsilons: dict[int, tuple[float, ...]], seed: int) -> list[Row]:
     rows = []
     for topics, levels in epsilons.items():
-        problem = Problem(corpus.train, topics, ALPHA0, DELTA)
+        task = Task(corpus.train, topics, ALPHA0, DELTA)
         for method in (*PRIVATE, *NOT_PRIVATE):
             for epsilon in (None,) if method in NOT_PRIVATE else levels:
-                rows.append(_row(corpus, problem, method, epsilon, seed))
+                rows.append(_row(corpus, task, method, epsilon, seed))
     return rows
 
 
 def left_out(method: str, topics: int, epsilon: float | None) -> bool:
-    """What a full run does not compute, for its cost: see `COSTS`."""
+    """What a full run does not compute because of its cost: see `COSTS`."""
     return topics >= LARGEST_TENSOR and (
         method in (PUBLISHED[0], "vi-u", "unnoised", "unnoised refined")
         or (method == VARIATIONAL and (epsilon != TABLE_EPSILON or topics > LARGEST_TENSOR))
@@ -108,28 +105,28 @@ def left_out(method: str, topics: int, epsilon: float | None) -> bool:
 
 
 COSTS = (
-    "Left out for their cost on two cores, at 100 and 500 topics: configuration 1 as published, what has no noise, "
-    "and vi but for epsilon = 1 at 100 topics; a step of the power method at 500 topics alone takes 1e11 operations. "
-    "Configurations 2 to 4 as published refuse before they come to it, and the proved methods use the topics that "
-    "the budget carries, far fewer. One draw of the noise."
+    "Left out for their cost on two cores, at 100 and 500 topics: configuration 1 as published, the methods without "
+    "noise, and vi except at epsilon = 1 with 100 topics; one step of the power method at 500 topics takes 1e11 "
+    "operations. Configurations 2 to 4 as published refuse before they get that far, and the proved methods use only "
+    "the topics that the budget carries, which are far fewer. One draw of the noise."
 )
 
 
-def _row(corpus: Articles, problem: Problem, method: str, epsilon: float | None, seed: int) -> Row:
+def _row(corpus: Articles, task: Task, method: str, epsilon: float | None, seed: int) -> Row:
     row: Row = {
         "corpus": corpus.source,
         "documents": corpus.train.shape[0],
         "words": corpus.train.shape[1],
-        "topics": problem.n_topics,
+        "topics": task.n_topics,
         "method": method,
         "epsilon": epsilon,
         "status": LEFT_OUT,
         "topics_used": None,
         "perplexity": None,
     }
-    if left_out(method, problem.n_topics, epsilon):
+    if left_out(method, task.n_topics, epsilon):
         return row
-    fitted = outcome(method, problem, epsilon or 1.0, seed)
+    fitted = attempt(method, task, epsilon or 1.0, seed)
     if fitted.topics is not None:
         row["topics_used"] = len(fitted.topics)
         row["perplexity"] = document_completion_perplexity(fitted.topics, corpus.test)
@@ -139,10 +136,10 @@ def _row(corpus: Articles, problem: Problem, method: str, epsilon: float | None,
 def top_words(*, quick: bool, seed: int) -> list[Row]:
     """Three topics of each method at epsilon = 1, drawn at random as in the paper, with their coherence."""
     corpus = stand_in(seed) if quick else articles()
-    problem = Problem(corpus.train, 8 if quick else TABLE_TOPICS, ALPHA0, DELTA)
+    task = Task(corpus.train, 8 if quick else TABLE_TOPICS, ALPHA0, DELTA)
     rows = []
     for method in TABLE_METHODS:
-        fitted = outcome(method, problem, TABLE_EPSILON, seed)
+        fitted = attempt(method, task, TABLE_EPSILON, seed)
         base = {"corpus": corpus.source, "method": method, "epsilon": TABLE_EPSILON, "status": fitted.status}
         if fitted.topics is None:
             rows.append(base | {"topic": "", "coherence": None, "top_words": ""})

@@ -1,6 +1,6 @@
 """The budgets of corpora in a file: reservations that survive a crash, shared by any number of processes.
 
-One SQLite file holds named corpora with their totals, and one row per fit (`ledger_file.py`). A row is committed, and
+One SQLite file holds named corpora with their totals, and one row per fit (`file.py`). A row is committed, and
 on the disk, before `reserve` returns, and noise is drawn only after that. Every call opens its own connection, so
 threads, forks and pickled copies share nothing but the file. Proof: docs/proofs/ledger.md.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from private_topics.errors import LedgerError, PrivacyWarning
@@ -27,21 +27,13 @@ from private_topics.privacy.ledger.file import (
     opened,
     prepare,
 )
-from private_topics.privacy.ledger.in_memory import checked_set_aside
-from private_topics.privacy.ledger.reservations import (
-    SET_ASIDE,
-    Guarantee,
-    admits,
-    composed_epsilon,
-    refusal,
-    remaining_epsilon,
-    reservation_of,
-)
+from private_topics.privacy.ledger.in_memory import Ledger, checked_set_aside
+from private_topics.privacy.ledger.reservations import SET_ASIDE, Reservation, admits, refusal, reservation_of
 
 __all__ = ["DurableLedger", "LedgerEntry"]
 
 
-class DurableLedger:
+class DurableLedger(Ledger):
     """The budget of one registered corpus in the file `path`. Pass it, or another one on that file, to every fit.
 
     `label` is written beside this ledger's reservations.
@@ -97,46 +89,16 @@ class DurableLedger:
             names = [name for (name,) in connection.execute("SELECT name FROM corpus ORDER BY name")]
             return {name: Books.read(connection, path, name).total for name in names}
 
-    @property
-    def total(self) -> PrivacyBudget:
-        """The registered total."""
-        return self._read().total
-
-    @property
-    def spent(self) -> tuple[PrivacyBudget, ...]:
-        """The budgets reserved so far."""
-        return tuple(reservation.budget for reservation in self._read().reservations)
-
-    @property
-    def epsilon_spent(self) -> float:
-        """Epsilon of all reservations together, at the total's delta, had they been planned together."""
-        books = self._read()
-        return composed_epsilon(books.reservations, books.total.delta)
-
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every reservation, in order."""
         return self._read().entries
 
-    def remaining(self, delta: float | None = None, **kind: Any) -> float:
-        """The largest epsilon of a further fit at `delta` (the total's if not given); `kind` as in `reserve`."""
-        books = self._read()
-        delta = books.total.delta if delta is None else delta
-        return remaining_epsilon(books.total, books.reservations, books.set_aside, delta=delta, **kind)
-
-    def reserve(
-        self,
-        budget: PrivacyBudget,
-        *,
-        exact: bool = False,
-        guarantee: Guarantee | None = None,
-        threshold_delta: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-    ) -> int:
+    def reserve(self, budget: PrivacyBudget, *, settings: Mapping[str, Any] | None = None, **kind: Any) -> int:
         """Charge a fit, or refuse it; the number of its row. When it returns, the row is on the disk.
 
-        `exact`, `guarantee`, `threshold_delta`: see `BudgetLedger.reserve`. `settings`: public settings to note.
+        `settings`: public settings to note. `kind`: the other parameters of `BudgetLedger.reserve`.
         """
-        reservation = reservation_of(budget, exact=exact, guarantee=guarantee, threshold_delta=threshold_delta)
+        reservation = reservation_of(budget, **kind)
         with opened(self.path) as connection:
             connection.execute("BEGIN IMMEDIATE")  # the only writer from here to the commit
             check(connection, self.path)
@@ -162,20 +124,15 @@ class DurableLedger:
         except LedgerError as error:
             warnings.warn(f"The fit is finished, but the ledger could not note it. {error}", PrivacyWarning, 2)
 
+    def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
+        books = self._read()
+        return books.total, books.reservations, books.set_aside
+
     def _read(self) -> Books:
         with opened(self.path) as connection:
             connection.execute("BEGIN")
             check(connection, self.path)
             return Books.read(connection, self.path, self.corpus)
-
-    def __deepcopy__(self, memo: Any) -> DurableLedger:
-        return self
-
-    def __copy__(self) -> DurableLedger:
-        return self
-
-    def __sklearn_clone__(self) -> DurableLedger:
-        return self
 
     def __repr__(self) -> str:
         return f"DurableLedger({self.path!r}, corpus={self.corpus!r})"

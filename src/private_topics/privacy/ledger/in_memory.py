@@ -7,8 +7,9 @@ fit that fails half-way has already released values. `DurableLedger` keeps the s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
@@ -24,7 +25,45 @@ from private_topics.privacy.ledger.reservations import (
 )
 
 
-class BudgetLedger:
+class Ledger(ABC):
+    """What has been reserved of the total of one corpus. A copy is the ledger itself: two would spend it twice."""
+
+    @abstractmethod
+    def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
+        """The total, the reservations in order, and the fraction of delta that is set aside."""
+
+    @property
+    def total(self) -> PrivacyBudget:
+        """What all fits together may spend."""
+        return self._books()[0]
+
+    @property
+    def spent(self) -> tuple[PrivacyBudget, ...]:
+        """The budgets reserved so far."""
+        return tuple(reservation.budget for reservation in self._books()[1])
+
+    @property
+    def epsilon_spent(self) -> float:
+        """Epsilon of all reservations together, at the total's delta, had they been planned together."""
+        total, reservations, _ = self._books()
+        return composed_epsilon(reservations, total.delta)
+
+    def remaining(self, delta: float | None = None, **kind: Any) -> float:
+        """The largest epsilon of a further fit at `delta` (the total's if not given); `kind` as in `reserve`."""
+        books = self._books()
+        return remaining_epsilon(*books, delta=books[0].delta if delta is None else delta, **kind)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+
+class BudgetLedger(Ledger):
     """A total (epsilon, delta) for one corpus. Pass the same object to every fit on that corpus.
 
     ``set_aside`` is the fraction of delta kept for fits of another kind than the first one (another sampler, a
@@ -32,25 +71,13 @@ class BudgetLedger:
     """
 
     def __init__(self, epsilon: float, delta: float, *, set_aside: float = SET_ASIDE) -> None:
-        self.total = PrivacyBudget(epsilon, delta)
+        self._total = PrivacyBudget(epsilon, delta)
         self.set_aside = checked_set_aside(set_aside)
         self._reservations: list[Reservation] = []
         self._lock = threading.Lock()
 
-    @property
-    def spent(self) -> tuple[PrivacyBudget, ...]:
-        """The budgets reserved so far."""
-        return tuple(reservation.budget for reservation in self._reservations)
-
-    @property
-    def epsilon_spent(self) -> float:
-        """Epsilon of all reservations together, at the ledger's delta, had they been planned together."""
-        return composed_epsilon(self._reservations, self.total.delta)
-
-    def remaining(self, delta: float | None = None, **kind: Any) -> float:
-        """The largest epsilon of a further fit at `delta` (the total's if not given); `kind` as in `reserve`."""
-        delta = self.total.delta if delta is None else delta
-        return remaining_epsilon(self.total, self._reservations, self.set_aside, delta=delta, **kind)
+    def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
+        return self._total, self._reservations, self.set_aside
 
     def reserve(
         self,
@@ -66,18 +93,9 @@ class BudgetLedger:
         """
         reservation = reservation_of(budget, exact=exact, guarantee=guarantee, threshold_delta=threshold_delta)
         with self._lock:
-            if not admits(self.total, [*self._reservations, reservation], self.set_aside):
-                raise refusal(self.total, reservation)
+            if not admits(self._total, [*self._reservations, reservation], self.set_aside):
+                raise refusal(self._total, reservation)
             self._reservations.append(reservation)
-
-    def __deepcopy__(self, memo: Any) -> BudgetLedger:
-        return self  # a copy would be a second purse
-
-    def __copy__(self) -> BudgetLedger:
-        return self
-
-    def __sklearn_clone__(self) -> BudgetLedger:
-        return self
 
 
 class FitAccount:

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 from scipy.special import expit, ndtri
 
+from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyBudget
 from private_topics.privacy.curves import (
@@ -218,10 +219,7 @@ def remaining_epsilon(
             low, high = low / 2.0, low
             if low < 1e-9 * total.epsilon:
                 return 0.0
-    while high - low > 1e-6 * low:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_that_holds(fits, low, high, lambda low, high: high - low > 1e-6 * low)
 
 
 def refusal(total: PrivacyBudget, reservation: Reservation) -> PrivacyError:

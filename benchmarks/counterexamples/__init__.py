@@ -1,1 +1,0 @@
-"""Numerical counter-examples to claims of the paper: one function each, collected by benchmarks/errata.py."""

@@ -1,0 +1,45 @@
+"""`demo`: text in, report out, on made-up letters with known topics; `reproduce`: the paper's figures and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from private_topics.cli import options
+from private_topics.cli.screen import Screen
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where everything is written.")] = Path("build/demo"),
+    letters: Annotated[int, typer.Option(min=1_000, help="Letters to make up.")] = 50_000,
+    epsilon: options.Epsilon = 1.0,
+    delta: options.Delta = 1e-6,
+    seed: options.LettersSeed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make up letters of patients, learn their topics under differential privacy, and write a report."""
+    from private_topics.cli.demo_run import run_demo
+
+    run_demo(Screen(quiet), folder, letters, epsilon, delta, seed)
+
+
+def reproduce_paper(
+    name: Annotated[str | None, typer.Argument(help="A figure or table, or 'all'.")] = None,
+    list_names: Annotated[bool, typer.Option("--list", help="Print the names and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small corpora: seconds instead of minutes.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for rows, pictures and pages.")] = Path("reproduction"),
+    seed: options.PaperSeed = 0,
+) -> None:
+    """Measure a figure or table of the published method again, and compare."""
+    from private_topics.paper.experiments import names, reproduce
+
+    if list_names:
+        for known, title in names().items():
+            typer.echo(f"{known}\t{title}")
+        return
+    if name is None:
+        raise typer.BadParameter("name a figure or table, or use --list", param_hint="NAME")
+    for written in reproduce(name, quick=quick, out=out, seed=seed):
+        typer.echo(str(written))

@@ -1,0 +1,88 @@
+"""`fit`: text or counts in, a model file out; private unless asked otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from private_topics.cli import options
+from private_topics.cli.screen import Screen, print_json
+
+
+@options.grouped
+def fit(
+    *,
+    source: options.Source,
+    output: options.ModelOutput,
+    topics: options.Topics = 10,
+    epsilon: options.EpsilonIfPrivate = None,
+    delta: options.DeltaIfPrivate = None,
+    no_privacy: options.NoPrivacy = False,
+    vocabulary: options.Vocabulary = None,
+    vocabulary_size: options.VocabularySize = None,
+    reading: options.Reading,
+    charged: options.Charged,
+    report: options.Report = None,
+    alpha0: options.Alpha0 = 1.0,
+    refine_steps: options.RefineStepsOrUsual = None,
+    sampler: options.Sampler = "fast",
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    jobs: options.Jobs = None,
+    seed: options.FitSeed = 0,
+    shown: options.Output,
+) -> None:
+    """Learn topics from text or counts under differential privacy, and write a model file."""
+    if no_privacy:
+        _refuse_privacy_options(epsilon, delta, vocabulary, reading, charged)
+    _refuse_engine_options(engine, master, no_privacy)
+    from private_topics.cli import fit_run as run
+    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, tokeniser_of, vocabulary_of
+
+    screen = Screen(shown.quiet)
+    check_writable(output, report)
+    ledger = ledger_of(charged, output.name)
+    counts = holds_counts(source, reading.format)
+    tokeniser = tokeniser_of(reading, vocabulary)
+    words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser)
+    started = run.started(engine, master)
+    settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
+    settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
+    if not no_privacy:
+        settings |= {"sampler": sampler, "ledger": ledger}
+        settings |= run.privacy_settings(epsilon, delta, words, refine_steps)
+    model = run.new_model(topics, private=not no_privacy, **settings)
+    with run.shown(screen, model, show_documents=reading.unit is None) as progress:
+        if words is None:
+            run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size)
+        else:
+            run.fit_text(screen, model, source, reading, words, tokeniser, progress)
+    run.deliver(screen, model, output, report, ledger)
+    if shown.as_json:
+        print_json(run.summary(model, output, report))
+
+
+def _refuse_engine_options(engine: str, master: str | None, no_privacy: bool) -> None:
+    if engine not in ("local", "spark", "gpu"):
+        raise typer.BadParameter("one of local, spark, gpu", param_hint="--engine")
+    if no_privacy and engine == "spark":
+        raise typer.BadParameter("a fit without privacy runs on this machine, or its GPU", param_hint="--engine")
+    if master is not None and engine != "spark":
+        raise typer.BadParameter("needs --engine spark", param_hint="--master")
+
+
+def _refuse_privacy_options(
+    epsilon: float | None,
+    delta: float | None,
+    vocabulary: str | None,
+    reading: options.Reading,
+    charged: options.Charged,
+) -> None:
+    given = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
+    given |= {"--ledger": charged.ledger, "--corpus": charged.corpus}
+    contradicted = [name for name, value in given.items() if value is not None]
+    if vocabulary == "private":
+        contradicted.append("--vocabulary private")
+    if contradicted:
+        raise typer.BadParameter(f"contradicts {', '.join(contradicted)}", param_hint="--no-privacy")

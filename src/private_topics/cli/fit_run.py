@@ -1,0 +1,183 @@
+"""The run of `fit`: a model from the options, learn, write, say what is guaranteed. Imported when a fit begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from private_topics.cli.interrupts import Stopping, stop_if_interrupted
+from private_topics.cli.models import write_model_report
+from private_topics.cli.options import Reading
+from private_topics.cli.screen import Screen
+from private_topics.cli.sources import read_names, texts_of
+from private_topics.corpus.counts.blocks import as_blocks
+from private_topics.corpus.texts.files import read_unit_labels
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import PREFIX
+from private_topics.errors import InputError
+from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.spectral import SpectralLDA
+from private_topics.estimators.texts import (
+    WITH_VOCABULARY,
+    CorpusVocabulary,
+    PrivateVocabulary,
+    Vocabulary,
+    fit_texts,
+)
+from private_topics.progress import Progress
+
+EPSILON, DELTA = 1.0, 1e-6
+STAGES_BEFORE_REFINEMENT = 3
+
+
+def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
+    return (PrivateSpectralLDA if private else SpectralLDA)(topics, **settings)
+
+
+def privacy_settings(
+    epsilon: float | None, delta: float | None, words: Vocabulary | None, refine_steps: int | None
+) -> dict[str, Any]:
+    with_vocabulary = WITH_VOCABULARY.without_refinement() if refine_steps == 0 else WITH_VOCABULARY
+    return {
+        "epsilon": EPSILON if epsilon is None else epsilon,
+        "delta": DELTA if delta is None else delta,
+        "budget_split": with_vocabulary if isinstance(words, PrivateVocabulary) else None,
+    }
+
+
+def started(engine: str, master: str | None) -> str:
+    """The engine's name; Spark starts now, so that a cluster out of reach is known before the corpus is read."""
+    if engine == "spark":
+        from private_topics.engines.spark.session import session
+
+        session(master)
+    return engine
+
+
+@contextmanager
+def shown(screen: Screen, model: TopicEstimator, show_documents: bool) -> Iterator[Progress]:
+    """The stages of the model's fit on the screen."""
+    private = isinstance(model, PrivateSpectralLDA)
+    stages = STAGES_BEFORE_REFINEMENT + model.refine_steps if private else None
+    with screen.progress(stages=stages, show_documents=show_documents) as progress:
+        model.set_params(verbose=Stopping(progress))
+        yield progress
+    model.set_params(verbose=False)
+
+
+def fit_counts(
+    screen: Screen,
+    model: Any,
+    source: Path,
+    reading: Reading,
+    vocabulary: str | None,
+    vocabulary_size: int | None,
+) -> None:
+    """Fit a model to counts, whose columns `vocabulary` names."""
+    chosen, labels = vocabulary or "", reading.unit_labels
+    if chosen in ("private", "corpus") or chosen.startswith(PREFIX) or vocabulary_size is not None:
+        raise InputError("Counts have their vocabulary already: --vocabulary may only name their columns.")
+    if reading.unit is not None:
+        raise InputError("Counts have no fields: --unit needs text. Give a file of labels: --unit-labels.")
+    screen.say(announcement(model, source.name, None if labels is None else labels.name, "the columns"))
+    corpus = as_blocks(str(source))
+    names = None if vocabulary is None else read_names(Path(vocabulary), corpus.n_words)
+    model.fit(corpus, **{} if labels is None else {"groups": _labels_for(corpus, labels)})
+    if names is not None:
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+
+
+def _labels_for(corpus: Any, path: Path) -> np.ndarray:
+    """The labels, held to the number of documents. It is not public where users are units, so it is not told."""
+    labels = read_unit_labels(path)
+    if corpus.n_documents is None:
+        for _ in corpus:  # the first pass counts the documents, here as in a fit
+            pass
+    if len(labels) != corpus.n_documents:
+        raise InputError(f"{str(path)!r} must hold one label for each document, a line each; it holds more or fewer.")
+    return labels
+
+
+def fit_text(
+    screen: Screen,
+    model: Any,
+    source: Path,
+    reading: Reading,
+    words: Vocabulary,
+    tokeniser: Tokeniser,
+    progress: Progress,
+) -> None:
+    if reading.unit_labels is not None:
+        raise InputError(
+            "Text carries the labels of its units in a field: --unit names it. --unit-labels needs counts."
+        )
+    texts = texts_of(source, reading)
+    screen.say(announcement(model, source.name, reading.unit, words_named(words)))
+    fit_texts(model, texts, words, tokeniser, progress=progress)
+
+
+def deliver(screen: Screen, model: TopicEstimator, output: Path, report: Path | None, ledger: Any) -> None:
+    """The model and its report to their files, and what was guaranteed to the screen."""
+    stop_if_interrupted()
+    save(model, output)
+    n_topics = f"{len(model.components_)} topic{'s' if len(model.components_) > 1 else ''}"
+    screen.say(f"Wrote {n_topics} over {model.n_features_in_:,} words to {output}.")
+    if report is not None:
+        write_model_report(model, report, output, ledger)
+        screen.say(f"Wrote the report to {report}.")
+    say_guarantee(screen, model, ledger)
+
+
+def save(model: TopicEstimator, output: Path) -> None:
+    try:
+        model.save(output)
+    except OSError as error:
+        raise InputError(
+            f"{str(output)!r} could not be written: {error.strerror}. The model is lost; what it cost stays spent."
+        ) from None
+
+
+def words_named(words: Vocabulary) -> str:
+    if isinstance(words, PrivateVocabulary):
+        return "a private one, paid from the budget"
+    return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
+
+
+def announcement(model: TopicEstimator, source: str, unit: str | None, words: str) -> str:
+    units = "documents" if unit is None else f"users ({unit})"
+    guarantee = f"protecting {units}" if isinstance(model, PrivateSpectralLDA) else "WITHOUT privacy"
+    return f"Fitting {type(model).__name__} to {source}, {guarantee}. Vocabulary: {words}."
+
+
+def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
+    if not isinstance(model, PrivateSpectralLDA):
+        screen.say("This model is NOT private: do not publish it if the text is confidential.")
+        return
+    statement = model.privacy_
+    screen.say(
+        f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.n_units:,} "
+        f"{statement.unit}s, proved; epsilon spent {statement.epsilon_spent:.4g}."
+    )
+    if ledger is not None:
+        screen.say(
+            f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
+            f"(one more run at delta {ledger.total.delta:g})."
+        )
+
+
+def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "model": str(output),
+        "report": None if report is None else str(report),
+        "topics": len(model.components_),
+        "words": model.n_features_in_,
+        "private": False,
+    }
+    if isinstance(model, PrivateSpectralLDA):
+        facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
+    return facts

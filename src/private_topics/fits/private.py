@@ -1,0 +1,127 @@
+"""One private fit from its settings to its statement: what estimators, the text pipeline and the audit share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sklearn.utils import check_random_state
+
+from private_topics.corpus.counts.block_source import CountBlocks
+from private_topics.engines.opening import open_corpus
+from private_topics.engines.protocol import Corpus
+from private_topics.errors import InputError
+from private_topics.fits.fit import Fit, PrivateModel
+from private_topics.fits.split import BudgetSplit
+from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
+from private_topics.privacy.ledger.in_memory import FitAccount
+from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.statement import PrivacyStatement, statement_of
+from private_topics.progress import Progress
+from private_topics.releases.context import FitContext
+from private_topics.threads import limited_threads
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The public settings of a private fit, checked before the corpus is read."""
+
+    fit: Fit
+    budget: PrivacyBudget
+    n_topics: int
+    alpha0: float
+    refine_steps: int
+    split: BudgetSplit | None
+    sampler: str
+    noise_seed: int | None
+    engine: str
+    n_jobs: int | None
+    random_state: Any
+    progress: Progress
+    ledger: Any
+    noted: dict[str, Any]
+    """What a ledger notes beside the cost of the fit."""
+
+
+@dataclass(frozen=True)
+class PrivateFit:
+    """A fit under way: its settings, its account with the ledger, its run; `over` a corpus it can be finished."""
+
+    settings: FitSettings
+    account: FitAccount
+    run: PrivateRun
+    n_units: int | None = None
+    """Of the corpus, where an earlier release of the run counted them."""
+
+    @classmethod
+    def begin(cls, settings: FitSettings, *, threshold_delta: float = 0.0, **noted: Any) -> Self:
+        """Nothing is charged before the first release."""
+        account = FitAccount(settings.ledger, settings.noted | noted)
+        kind = {"threshold_delta": threshold_delta} if threshold_delta else {}
+        run = settings.fit.run(
+            settings.budget,
+            reserve=account.reserve,
+            sampler=settings.sampler,
+            noise_seed=settings.noise_seed,
+            **kind,
+        )
+        return cls(settings, account, run)
+
+    @contextmanager
+    def over(self, blocks: CountBlocks, groups: Any = None) -> Iterator[FitContext]:
+        """The corpus where the engine can add over it, and all that the fit needs beside it."""
+        settings = self.settings
+        corpus = open_corpus(settings.engine, blocks, groups)
+        try:
+            self._check_units(corpus)
+            if self.n_units is None:
+                self.account.note(n_units=corpus.n_units, n_words=corpus.n_words)
+            yield FitContext(
+                run=self.run,
+                corpus=corpus,
+                releases=settings.fit.releases,
+                split=self._split(),
+                n_topics=settings.n_topics,
+                alpha0=settings.alpha0,
+                refine_steps=settings.refine_steps,
+                random_state=check_random_state(0 if settings.random_state is None else settings.random_state),
+                progress=settings.progress,
+            )
+        finally:
+            corpus.close()
+
+    def model(self, context: FitContext, vocabulary: str | None) -> tuple[PrivateModel, PrivacyStatement]:
+        """Fit with what the run has left. `vocabulary` says which one is public; None where the run released it."""
+        settings, corpus = self.settings, context.corpus
+        assert settings.fit.model is not None
+        with limited_threads(settings.n_jobs):
+            model = settings.fit.model(context)
+        units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
+        statement = statement_of(
+            self.run,
+            grouped=corpus.grouped,
+            n_units=corpus.n_units,
+            configuration=settings.fit.name,
+            reasons=settings.fit.reasons,
+            public=(units, *([] if vocabulary is None else [vocabulary]), "all settings of the fit"),
+            components=f"Topics asked for: {settings.n_topics}; used: {len(model.topics)}; "
+            f"directions above the noise: {model.supported}.",
+        )
+        return model, statement
+
+    def _split(self) -> Any:
+        fit = self.settings.fit
+        return self.settings.split or (fit.fractions if fit.adds_up else fit.split(self.settings.refine_steps))
+
+    def _check_units(self, corpus: Corpus) -> None:
+        check_units(corpus)
+        if self.n_units is not None and corpus.n_units != self.n_units:
+            raise InputError("The corpus changed between two passes: it must give the same documents each time.")
+        warn_if_delta_large(self.settings.budget.delta, corpus.n_units)
+
+
+def check_units(corpus: Corpus) -> None:
+    if corpus.n_units < 2:
+        raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")

@@ -1,6 +1,0 @@
-"""The attack lives beside the command that runs it: benchmarks/membership.py."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))

@@ -1,0 +1,144 @@
+"""One suite for every release of every fit: neighbours, noise, taint, order, what each release says of itself.
+
+The cases come from the lists of the fits (`FITS`): a release that is added to a list is tested without a line here.
+`Recorded` is a fit on a small corpus and the same fit on its neighbours, every released value held fixed, as the
+theorem on adaptive composition has it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.audit.neighbours import Base, extreme_units
+from private_topics.audit.recording import Fitted, RecordingRun, record, replay
+from private_topics.audit.sensitivity import Family
+from private_topics.estimators.private import settings_of
+from private_topics.fits.choice import FITS
+from private_topics.fits.fit import Fit
+from private_topics.fits.published import NOT_PROVED
+from private_topics.releases.release import Release
+
+ROOT = Path(__file__).resolve().parents[2]
+N_DOCUMENTS, N_WORDS = 900, 30
+EPSILONS = (300.0, 3.0, 0.3)  # for all topics, for no certificate, for one topic
+FEW = ("empty", "a frequent word, often", "a rare word, often", "three words, once", "every word once",
+       "the largest count", "a word of topic 0, often", "user: every word, often", "user: all of these")  # fmt: skip
+
+
+def proved_fits() -> list[Fit]:
+    """Fits whose releases have Gaussian noise for a proved sensitivity."""
+    return [fit for fit in FITS.values() if fit.model is not None and not fit.adds_up]
+
+
+def every_release() -> list[tuple[Fit, Release]]:
+    return [(fit, release) for fit in FITS.values() for release in fit.releases]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What entered each release, for several neighbours, and what the fits left behind."""
+
+    run: RecordingRun
+    family: Family
+    fitted: list[Fitted]
+
+    def places(self, release: Release) -> list[int]:
+        return [index for index, event in enumerate(self.family.events) if release.made(event.name)]
+
+
+@cache
+def corpus() -> Base:
+    return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=0.1, mean_length=40, random_state=0)[0])
+
+
+@cache
+def recorded(fit: Fit, epsilon: float, grouped: bool = False) -> Recorded:
+    base = corpus()
+    if grouped:
+        base = Base.of(base.counts, np.arange(N_DOCUMENTS) // 3)
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+        settings = replace(settings_of(model), fit=fit)
+        first, run = record(settings, *base.replaced([base.first_unit()]))
+        units = extreme_units(base, first.model.topics, first.model.alpha / first.model.alpha.sum())
+        fits, members = [first], {"as it was": [entering for entering, _ in run.seen]}
+        for name in units.keys() & set(FEW):
+            neighbour, members[name] = replay(settings, run.seen, *base.replaced([units[name]]))
+            fits.append(neighbour)
+    return Recorded(run, Family(tuple(released.event for _, released in run.seen), members), fits)
+
+
+@cache
+def budgets(fit: Fit) -> tuple[float, ...]:
+    """As many epsilons as it takes for the fit to make every release of its list."""
+    missing, used = set(fit.releases), []
+    for epsilon in EPSILONS:
+        made = {fit.release_of(event.name) for event in recorded(fit, epsilon).family.events}
+        if made & missing:
+            used.append(epsilon)
+            missing -= made
+    assert not missing, f"never made: {[release.name for release in missing]}"
+    return tuple(used)
+
+
+def check_made(fit: Fit) -> None:
+    """Every release of the list is made at one of the budgets, and nothing that is not in the list."""
+    made = [event.name for epsilon in budgets(fit) for event in recorded(fit, epsilon).family.events]
+    assert all(fit.release_of(name) is not None for name in made), "a release that is not in the list"
+
+
+def check_neighbours(fit: Fit, release: Release, grouped: bool) -> None:
+    """No two neighbours move what enters the release further than its sensitivity, in rational arithmetic."""
+    moved = []
+    for epsilon in budgets(fit):
+        found = recorded(fit, epsilon, grouped)
+        for place in found.places(release):
+            farthest = found.family.farthest(place)
+            assert farthest.within, f"{release.name}: neighbours beyond the sensitivity"
+            moved.append(farthest.ratio)
+    assert max(moved) > 0.0, f"{release.name}: no neighbour moves it"
+
+
+def check_noise(fit: Fit, release: Release) -> None:
+    for epsilon in budgets(fit):
+        found = recorded(fit, epsilon)
+        for place in found.places(release):
+            entering, released = found.run.seen[place]
+            bare = entering.aggregate * entering.query.step
+            assert (released.value != bare).mean() > 0.99, f"{release.name}: numbers without noise"
+
+
+def check_untainted(fit: Fit, grouped: bool) -> None:
+    """With every released value held fixed, nothing that a fit leaves behind depends on the corpus."""
+    for epsilon in budgets(fit):
+        first, *others = recorded(fit, epsilon, grouped).fitted
+        assert all(first.like(other) for other in others), "the model depends on more than its released values"
+
+
+def check_order(fit: Fit) -> None:
+    """Documents in another order, in other blocks: the same integers."""
+    base, (found, epsilon) = corpus(), (recorded(fit, EPSILONS[0]), EPSILONS[0])
+    order = np.random.default_rng(0).permutation(N_DOCUMENTS)
+    counts, _ = base.replaced([base.first_unit()])
+    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+    shuffled = [counts[order[:100]], counts[order[100:101]], counts[order[101:]]]
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        _, entering = replay(replace(settings_of(model), fit=fit), found.run.seen, shuffled, None)
+    for one, (other, _) in zip(entering, found.run.seen, strict=True):
+        assert np.array_equal(one.aggregate, other.aggregate), one.query.name
+
+
+def check_description(release: Release) -> None:
+    """It names a page that exists and is in the table of proofs, and a sum that adds nothing for no documents."""
+    if release.proof != NOT_PROVED:
+        page = ROOT / "docs" / "proofs" / f"{release.proof}.md"
+        assert page.exists(), f"{release.name}: no page {release.proof}.md"
+        assert f"]({release.proof}.md)" in page.with_name("index.md").read_text(encoding="utf-8")
+    assert release.stage
+    assert release.unit_sum is None or all(hasattr(release.unit_sum, name) for name in ("zeros", "add", "aggregates"))
