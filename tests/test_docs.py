@@ -103,6 +103,7 @@ def stand_ins(tmp_path_factory):
     return provide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDE], ids=named)
 def test_the_python_of_a_page_runs(page, stand_ins, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

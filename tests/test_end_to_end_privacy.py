@@ -225,6 +225,14 @@ def test_neighbouring_corpora_stay_within_every_sensitivity(first: Any, kind: st
 # -- planted leaks ---------------------------------------------------------------------------------------------------
 
 
+def neighbouring_runs(first: Any, kind: str) -> list[Recorder]:
+    """What enters the releases of a library that leaks, for the ordinary corpus and for a neighbour of it."""
+    runs = [Recorder(first[1].released) for _ in range(2)]
+    for recorder, records in zip(runs, (ordinary_records(), neighbour(kind)), strict=True):
+        run_command(first[0], records, recorder)
+    return runs
+
+
 def test_an_unbounded_vocabulary_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def unbounded(units: Any, most: int, weight: Any) -> dict[str, int]:
         totals: dict[str, int] = {}
@@ -234,11 +242,8 @@ def test_an_unbounded_vocabulary_would_be_seen(first: Any, monkeypatch: pytest.M
         return totals
 
     monkeypatch.setattr(private_vocabulary, "union_weights", unbounded)
-    runs = [Recorder(first[1].released) for _ in range(2)]
-    for recorder, records in zip(runs, (ordinary_records(), neighbour("of many words")), strict=True):
-        run_command(first[0], records, recorder)
     with pytest.raises(AssertionError, match="vocabulary: too far"):
-        assert_within_sensitivity(*runs)
+        assert_within_sensitivity(*neighbouring_runs(first, "of many words"))
 
 
 def test_documents_taken_for_units_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,11 +254,8 @@ def test_documents_taken_for_units_would_be_seen(first: Any, monkeypatch: pytest
             yield dataclasses.replace(part, share=np.ones_like(part.share))
 
     monkeypatch.setattr(LocalCorpus, "__iter__", forgetful)
-    runs = [Recorder(first[1].released) for _ in range(2)]
-    for recorder, records in zip(runs, (ordinary_records(), neighbour("of many letters")), strict=True):
-        run_command(first[0], records, recorder)
     with pytest.raises(AssertionError, match="too far"):
-        assert_within_sensitivity(*runs)
+        assert_within_sensitivity(*neighbouring_runs(first, "of many letters"))
 
 
 def test_a_word_that_leaks_would_be_seen(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,7 @@ def test_a_script_that_stores_results_writes_the_line(script):
     assert writes(script)
 
 
+@pytest.mark.process
 def test_every_script_can_be_imported():
     """In one process of its own: some of them set up the process that they run in."""
     code = f"import sys; sys.path += {[str(folder) for folder in FOLDERS]}\n"

@@ -16,6 +16,8 @@ from private_topics.cli import interrupts
 from private_topics.progress import Progress
 from private_topics.whole_files import whole_file, write_whole_text
 
+pytestmark = [pytest.mark.process, pytest.mark.fault]
+
 FAULTS = Path(__file__).resolve().parents[2] / "attacks" / "faults.py"
 SECRET = "quixotically"
 

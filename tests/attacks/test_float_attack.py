@@ -10,6 +10,8 @@ from scipy.stats import binom
 
 import float_attack as attack
 
+pytestmark = pytest.mark.statistical
+
 TRIALS, FALSE_ALARM, SEED = 200, 1e-4, 11
 
 

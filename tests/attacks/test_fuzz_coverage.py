@@ -27,6 +27,7 @@ def changed(name, seed, rng):
     return seed[:at] + rng.randbytes(rng.randint(0, 3)) + seed[at + rng.randint(0, 3) :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_seeds_are_read(name, tmp_path):
     seeds = seeds_of(name, tmp_path)

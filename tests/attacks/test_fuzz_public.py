@@ -33,6 +33,7 @@ def folder(tmp_path_factory):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_result_or_a_documented_error(entry):
     @settings(max_examples=CALLS[entry], database=None, suppress_health_check=list(HealthCheck))

@@ -18,6 +18,7 @@ def test_a_planted_bug_fits_its_file(mutant):
     assert ast.dump(ast.parse(planted)) != ast.dump(ast.parse(text))
 
 
+@pytest.mark.process
 def test_the_tests_that_must_notice_exist():
     tests = sorted({mutant.test for mutant in MUTANTS})
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *tests]

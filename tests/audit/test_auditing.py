@@ -75,6 +75,7 @@ def recorded(epsilon: float = 20.0) -> tuple[Base, dict[str, Any], Any, Recordin
 # -- a sound program -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.statistical
 def test_an_honest_audit_passes():
     result = honest()
     assert result.passed
@@ -88,6 +89,7 @@ def test_an_honest_audit_passes():
     assert result.statement["epsilon"] == 20.0
 
 
+@pytest.mark.statistical
 def test_the_attacks_are_sharp():
     """Neighbours attain what is declared, canaries are seen in most releases, and the noise is measured to 2 %."""
     attained = {release.name: release.attained for release in honest().releases}
@@ -109,6 +111,7 @@ def test_replaying_the_same_corpus_changes_nothing():
         np.testing.assert_array_equal(one.aggregate, other.aggregate)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("configuration", [2, 3])
 def test_other_configurations_are_audited_too(configuration):
     result = audit_privacy(model(configuration=configuration), corpus(), trials=10, fits=10)
@@ -116,6 +119,7 @@ def test_other_configurations_are_audited_too(configuration):
     assert len(result.releases) >= 7
 
 
+@pytest.mark.statistical
 def test_users_are_audited_as_units():
     groups = np.arange(600) // 4
     result = audit_privacy(model(epsilon=60.0), corpus(), groups=groups, trials=10, fits=10)
@@ -129,6 +133,7 @@ def test_users_are_audited_as_units():
     assert len(np.unique(labels)) == 150
 
 
+@pytest.mark.statistical
 def test_a_short_fit_is_audited_as_far_as_it_goes():
     result = audit_privacy(model(epsilon=0.2), corpus(), trials=10, fits=10)
     assert result.passed
@@ -152,14 +157,17 @@ def games(factor: float, runs: int) -> list[tuple[str, ...]]:
     return found
 
 
+@pytest.mark.statistical
 def test_the_bound_never_exceeds_the_claim_of_an_honest_release():
     assert games(1.0, 10) == [()] * 10
 
 
+@pytest.mark.statistical
 def test_the_bound_exceeds_the_claim_where_the_noise_is_halved():
     assert sum(bool(names) for names in games(0.5, 10)) >= 9
 
 
+@pytest.mark.statistical
 def test_all_releases_together_accuse_half_the_noise_too():
     """The claim of a whole fit at epsilon 2; one trial makes all its releases. False alarms: one in 10,000."""
     base, _, _, run, family = recorded(2.0)
@@ -173,6 +181,7 @@ def test_all_releases_together_accuse_half_the_noise_too():
         assert (played.whole_bound(1e-4) > claim) == above
 
 
+@pytest.mark.statistical
 def test_an_audit_of_halved_noise_fails():
     with noise_scaled(0.5):
         result = audit_privacy(model(), corpus(), trials=400, fits=10)
@@ -182,6 +191,7 @@ def test_an_audit_of_halved_noise_fails():
     assert all(release.within for release in result.releases), "the sums are as they were"
 
 
+@pytest.mark.statistical
 def test_many_coins_are_guessed_in_one_run():
     """Of 15 coins at mu 2 for a group, about 13 are guessed; with hardly any noise all."""
     base, settings, *_ = recorded()
@@ -196,6 +206,7 @@ def test_many_coins_are_guessed_in_one_run():
     assert exposed.bound > 0.15
 
 
+@pytest.mark.statistical
 def test_the_final_model_gives_canaries_away_where_there_is_no_noise():
     base, _, _, run, _ = recorded(0.2)
     units = tuple(rows_of([{word: 10_000}], 30) for word in (0, 1))

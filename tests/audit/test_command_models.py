@@ -20,6 +20,8 @@ from private_topics.audit import made_up, verify
 from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters
 
+pytestmark = pytest.mark.statistical
+
 SETTINGS: dict[str, Any] = {"epsilon": 30.0, "delta": 1e-5, "alpha0": 0.3, "refine_steps": 1, "n_jobs": 1}
 QUICK = ["--jobs", "1", "--trials", "10", "--fits", "10"]
 

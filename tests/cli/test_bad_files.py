@@ -207,6 +207,8 @@ def test_an_unexpected_error_is_not_quoted(tmp_path: Path, monkeypatch: pytest.M
     assert "Traceback" not in result.output
 
 
+@pytest.mark.process
+@pytest.mark.fault
 def test_a_full_disk_is_found_before_the_budget_is_spent(tmp_path: Path) -> None:
     """The file size limit of a process of its own stands in for a disk that takes some bytes and no more."""
     (tmp_path / "texts.jsonl").write_bytes(lines())

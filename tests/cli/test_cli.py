@@ -154,6 +154,7 @@ def test_version():
     assert result.stdout.strip() == private_topics.__version__
 
 
+@pytest.mark.process
 def test_installed_command(folder):
     """The real thing, in a process of its own: the exit status and the streams."""
     command = Path(sys.executable).with_name("private-topics")

@@ -12,6 +12,8 @@ import pytest
 
 import private_topics
 
+pytestmark = pytest.mark.process
+
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 MAIL = Path(os.environ.get("PRIVATE_TOPICS_DATA", BESIDE)) / "enron_email.train.jsonl.gz"
 FIT = [

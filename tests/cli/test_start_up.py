@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 HEAVY = {"numba", "sklearn", "scipy", "numpy", "jinja2", "dp_accounting", "opendp", "pandas"}
 PROGRAM = """
 import sys

@@ -128,6 +128,7 @@ def test_a_vocabulary_alone_and_a_public_list(folder: Path, tmp_path: Path) -> N
     assert "vocabulary" not in [release["name"] for release in summary["privacy"]["releases"]]
 
 
+@pytest.mark.slow
 def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wordfreq", reason="needs the extra 'words'")
     facts = json.loads(
@@ -201,6 +202,7 @@ def test_plan() -> None:
     assert facts["documents_needed"] > 1_000
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     result = ran("demo", "--letters", 3_000, "--epsilon", 30, "--folder", tmp_path / "demo")
     for text in ("Truth beside private estimate", "L1 error", "topic error", "perplexity", f"{tmp_path}"):

@@ -19,7 +19,7 @@ from private_topics.engines.opening import ENGINES as KNOWN
 from private_topics.engines.opening import open_corpus
 from private_topics.errors import InputError
 
-SPARK = pytest.mark.xdist_group("spark")  # one worker has the cluster
+SPARK = (pytest.mark.spark, pytest.mark.xdist_group("spark"))  # one worker has the cluster
 
 
 def blocks(documents):

@@ -27,7 +27,7 @@ from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.engines.spark.session import session
 from private_topics.errors import EngineError, InputError
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 WORDS = ["blood", "café", "heart", "night", "pain", "plan", "sleep", "ward"]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "spark.md"
 

@@ -36,7 +36,7 @@ from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
 from private_topics.progress import Progress
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.xdist_group("spark")]
 UNIT_SUM = "ClippedFrameMoments"
 
 

@@ -38,7 +38,7 @@ from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, 
 from private_topics.progress import SILENT, Progress
 from private_topics.sums.unit_sums import NormedCounts
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 LETTERS = [(letter.text, letter.patient) for letter in make_letters(500, seed=2)]
 WORDS = WordList(
     "hospital", ("Queue", "nurse", "parking", "the", "soup", "pain", "invoice", "home", "naïve", "straße")

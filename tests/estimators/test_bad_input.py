@@ -1,13 +1,23 @@
-"""Bad input to SpectralLDA: each case a clear error, and no value of the corpus in any message."""
+"""Bad input to every estimator: each case a clear error, and no value of the corpus in any message."""
+
+from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from estimator_support import ESTIMATORS, every_estimator, made
 
 from private_topics import InputError, SpectralLDA
 
+pytestmark = pytest.mark.filterwarnings("ignore::private_topics.PrivacyWarning")
+
 GOOD = np.random.default_rng(0).poisson(2.0, (40, 12))
 MARK = 7654321  # a value that must not show up in a message
+
+
+@cache
+def fitted(kind):
+    return made(kind).fit(GOOD)
 
 
 def changed(value, dtype=np.float64):
@@ -16,16 +26,16 @@ def changed(value, dtype=np.float64):
     return X
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.coo_array])
+@every_estimator
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array])
 @pytest.mark.parametrize(
     ("value", "message"),
     [(-MARK, "Negative"), (MARK + 0.5, "integer counts"), (np.nan, "NaN or inf"), (np.inf, "NaN or inf")],
 )
 @pytest.mark.parametrize("method", ["fit", "transform", "perplexity"])
-def test_values_that_are_no_counts(kind, value, message, method):
-    estimator = SpectralLDA(2).fit(GOOD)
+def test_values_that_are_no_counts(kind, form, value, message, method):
     with pytest.raises(InputError, match=message) as caught:
-        getattr(estimator, method)(kind(changed(value)))
+        getattr(fitted(kind), method)(form(changed(value)))
     assert str(MARK) not in str(caught.value)
 
 
@@ -35,6 +45,8 @@ def test_too_few_usable_documents():
     X[0] = 5
     with pytest.raises(InputError, match="at least n_components=2 documents of three or more words"):
         SpectralLDA(2).fit(X)
+    with pytest.raises(InputError, match="documents of three or more words"):
+        SpectralLDA(1).fit(np.zeros((10, 5), int))
 
 
 def test_too_few_words_that_occur():
@@ -49,64 +61,76 @@ def test_fewer_columns_than_topics():
         SpectralLDA(13).fit(GOOD)
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, "2", True, None])
-def test_bad_numbers_of_topics(value):
-    with pytest.raises(InputError, match="'n_components' parameter of SpectralLDA must be an int"):
-        SpectralLDA(value).fit(GOOD)
+BAD_VALUES = {
+    "n_components": (0, -1, 1.5, "2", True, None),
+    "alpha0": (0, -1.0, np.nan, np.inf, "1", True),
+    "refine_steps": (-1, 0.5, None),
+    "n_jobs": (0, 1.5, "2"),
+}
+BAD_PARAMETERS = [
+    (kind, name, value)
+    for kind, estimator in ESTIMATORS.items()
+    for name in estimator.get_params()
+    for value in BAD_VALUES.get(name, ())
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("alpha0", v) for v in (0, -1.0, np.nan, np.inf, "1", True)]
-    + [("refine_steps", v) for v in (-1, 0.5, None)]
-    + [("n_jobs", v) for v in (0, 1.5, "2")],
-)
-def test_bad_parameters(name, value):
-    with pytest.raises(InputError, match=f"'{name}' parameter of SpectralLDA"):
-        SpectralLDA(2, **{name: value}).fit(GOOD)
+@pytest.mark.parametrize(("kind", "name", "value"), BAD_PARAMETERS)
+def test_bad_parameters(kind, name, value):
+    expected = f"'{name}' parameter of {kind} must be " + ("an int" if name == "n_components" else "")
+    with pytest.raises(InputError, match=expected):
+        made(kind, **{name: value}).fit(GOOD)
 
 
+@every_estimator
+def test_too_many_topics(kind):
+    with pytest.raises(InputError, match="n_components"):
+        made(kind, n_components=2**70).fit(GOOD)
+
+
+@every_estimator
 @pytest.mark.parametrize(
     "X", [np.zeros((0, 5), int), np.zeros((5, 0), int), [], [[]], sp.csr_array((0, 4)), [np.zeros((0, 3))]]
 )
-def test_an_empty_corpus(X):
+def test_an_empty_corpus(kind, X):
     with pytest.raises(InputError):
-        SpectralLDA(1).fit(X)
+        made(kind, n_components=1).fit(X)
 
 
-def test_only_empty_documents():
-    with pytest.raises(InputError, match="documents of three or more words"):
-        SpectralLDA(1).fit(np.zeros((10, 5), int))
+BAD_BLOCKS = {
+    "a block of another width": ([GOOD, GOOD[:, :-1]], "different number of words"),
+    "a bad block in the middle": ([GOOD, changed(-1), GOOD], "Negative"),
+}
 
 
-def test_a_block_of_another_width():
-    with pytest.raises(InputError, match="different number of words"):
-        SpectralLDA(2).fit([GOOD, GOOD[:, :-1]])
+@every_estimator
+@pytest.mark.parametrize(("blocks", "message"), BAD_BLOCKS.values(), ids=BAD_BLOCKS)
+def test_bad_blocks(kind, blocks, message):
+    with pytest.raises(InputError, match=message):
+        made(kind).fit(blocks)
 
 
-def test_a_bad_block_in_the_middle():
-    with pytest.raises(InputError, match="Negative"):
-        SpectralLDA(2).fit([GOOD, changed(-1), GOOD])
-
-
-def test_a_generator_works_only_once():
+@every_estimator
+def test_a_generator_works_only_once(kind):
     with pytest.raises(InputError, match="more than once"):
-        SpectralLDA(2).fit(block for block in [GOOD, GOOD])
+        made(kind).fit(block for block in [GOOD, GOOD])
 
 
+@every_estimator
 @pytest.mark.parametrize("X", ["no/such/folder", "no-such-file.npz", "no-such-file.txt"])
-def test_missing_files(X):
+def test_missing_files(kind, X):
     with pytest.raises(InputError):
-        SpectralLDA(2).fit(X)
+        made(kind).fit(X)
 
 
-def test_other_width_at_transform():
-    estimator = SpectralLDA(2).fit(GOOD)
-    for method in ("transform", "perplexity"):
-        with pytest.raises(InputError, match="expecting 12 features"):
-            getattr(estimator, method)(GOOD[:, :-1])
+@every_estimator
+@pytest.mark.parametrize("method", ["transform", "perplexity"])
+def test_other_width_at_transform(kind, method):
+    with pytest.raises(InputError, match="expecting 12 features"):
+        getattr(fitted(kind), method)(GOOD[:, :-1])
 
 
+@every_estimator
 @pytest.mark.parametrize(
     "X",
     [
@@ -116,10 +140,11 @@ def test_other_width_at_transform():
     ],
 )
 @pytest.mark.parametrize("refine_steps", [0, 1])
-def test_degenerate_corpora_give_sound_models(X, refine_steps):
-    estimator = SpectralLDA(3, refine_steps=refine_steps).fit(X)
+def test_degenerate_corpora_give_sound_models(kind, X, refine_steps):
+    steps = {"steps": refine_steps + 1} if "Variational" in kind else {"refine_steps": refine_steps}
+    estimator = made(kind, **steps).fit(X)
     assert np.isfinite(estimator.components_).all()
     assert estimator.components_.min() >= 0
     np.testing.assert_allclose(estimator.components_.sum(axis=1), 1.0)
     assert np.isfinite(estimator.doc_topic_prior_).all()
-    assert estimator.doc_topic_prior_.sum() == pytest.approx(1.0)
+    assert estimator.doc_topic_prior_.sum() == pytest.approx(estimator.alpha0)

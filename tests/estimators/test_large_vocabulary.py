@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "vocabulary_size.py"
 WORDS, TOPICS = 1_000_000, 20
 SCRATCH = 200.0  # MB: blocks of documents, the second moment of the spectral words, compiled kernels

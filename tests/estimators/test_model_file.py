@@ -89,6 +89,7 @@ def small(tmp_path_factory):
 mutations = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(mutations=mutations, cut=st.sampled_from([0, 0, 0, 1, 30]), joint=st.booleans())
 def test_mutated_files_are_refused_or_hold_the_same(small, mutations, cut, joint):

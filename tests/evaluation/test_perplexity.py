@@ -66,6 +66,7 @@ def test_split_is_two_halves(X, seed):
     assert (held_out.data > 0).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("written_out", [10**6, 0])
 def test_split_is_a_random_half(monkeypatch, written_out):
     """Both ways of drawing have the hypergeometric mean and variance (false-alarm rate below 1e-6: 5.5 sigma)."""

@@ -112,6 +112,7 @@ def test_the_declared_sensitivity_holds_and_is_needed(configuration):
         check_sensitivity(neighbours, LAST[configuration], WRONG[configuration])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [0.0, 4.0, 40.0])
 @pytest.mark.parametrize("epsilon", [20.0, WIDE, NARROW])
 @pytest.mark.parametrize("values", VALUES)
@@ -121,6 +122,7 @@ def test_no_neighbours_exceed_the_sensitivity(configuration, values, epsilon, aw
     assert check_sensitivity(neighbours, LAST[configuration]) > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_search_finds_no_neighbours_beyond_the_sensitivity(configuration, seed):
@@ -164,6 +166,7 @@ def fitted(configuration: int, X: Any = None, **options: Any):
     return fitted_on(synthetic()[0] if X is None else X, configuration, **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_every_release_has_the_noise_that_is_recorded(configuration, monkeypatch):
     from private_topics.privacy.randomness import NoiseStream
@@ -246,6 +249,7 @@ def test_learns_the_topics(configuration):
     assert topic_error_l2(model.components_, truth) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_the_last_release_takes_noise_off_the_topics(configuration, monkeypatch):
     """Two halves average to half of the variance; it was 0.47 and 0.56 of that of the centre alone."""

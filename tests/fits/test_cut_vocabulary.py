@@ -87,6 +87,7 @@ def family(grouped: bool) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])
 def test_the_declared_sensitivities_hold_and_are_needed(grouped):
     largest = np.zeros(len(RELEASES))
@@ -109,6 +110,7 @@ def with_sensitivity(query: Any, factor: float) -> Any:
     return dataclasses.replace(query, sensitivity=factor * query.sensitivity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [False, True], ids=["as it is", "with a planted leak"])
 def test_nothing_but_released_values_is_left_behind(leak, monkeypatch):
     with captured_releases() as seen:

@@ -47,6 +47,7 @@ def releases(shape: tuple[int, int, int], noise_seed: int = 0) -> tuple[Seen, Pr
     return seen, model
 
 
+@pytest.mark.statistical
 def test_every_release_has_the_noise_that_is_recorded():
     seen, model = releases(LARGE)
     recorded = model.privacy_.releases
@@ -71,6 +72,7 @@ def weaker(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
     )
 
 
+@pytest.mark.statistical
 def test_seven_percent_too_little_noise_is_caught(monkeypatch):
     weaker(monkeypatch, 0.93)
     seen, _ = releases.__wrapped__(LARGE)
@@ -80,6 +82,7 @@ def test_seven_percent_too_little_noise_is_caught(monkeypatch):
         assert not as_recorded(standardised(entering, released)), released.name
 
 
+@pytest.mark.statistical
 def test_half_the_noise_is_caught_in_histograms_and_frame(monkeypatch):
     weaker(monkeypatch, 0.5)
     seen, _ = releases.__wrapped__(LARGE)
@@ -107,6 +110,7 @@ def small_release_residuals(name: str, factor: float = 1.0) -> np.ndarray:
     return np.concatenate(draws)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", SMALL_RELEASES)
 def test_small_releases_too_have_their_noise_when_drawn_often(name):
     exact = small_release_residuals(name)
@@ -115,6 +119,7 @@ def test_small_releases_too_have_their_noise_when_drawn_often(name):
     assert not as_recorded(small_release_residuals(name, 0.93))
 
 
+@pytest.mark.statistical
 def test_noise_of_different_releases_is_independent():
     """No stream is used twice: correlations of equally long stretches stay below their 1e-6 quantile."""
     seen, _ = releases(LARGE)

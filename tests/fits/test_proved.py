@@ -139,6 +139,7 @@ def test_the_declared_sensitivity_holds_and_is_needed(configuration, grouped):
         check_sensitivity(loose, "third clip factors", WRONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [TIGHT, 32, LOOSE])
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("configuration", [1, 2])
@@ -187,6 +188,7 @@ numbers = st.one_of(st.integers(1, 4), st.sampled_from([10, 1000, 10**6, LARGEST
 documents = st.dictionaries(st.integers(0, N_WORDS - 1), numbers, max_size=N_WORDS)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     st.sampled_from([1, 2]),
@@ -235,6 +237,7 @@ def fitted(configuration: int, X: Any = None, **options: Any):
     return fitted_on(synthetic()[0] if X is None else X, configuration, **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("configuration", [1, 2])
 def test_every_release_has_the_noise_that_is_recorded(configuration, monkeypatch):
     from private_topics.privacy.randomness import NoiseStream

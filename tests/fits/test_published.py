@@ -291,6 +291,7 @@ def test_every_number_is_noised(configuration, options):
     assert (model.doc_topic_prior_ > 0).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_noise_is_as_recorded(configuration):
     """Residuals over all entries of a release and eight noise seeds: chi-squared, false-alarm rate 1e-6 each."""

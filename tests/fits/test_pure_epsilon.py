@@ -153,6 +153,7 @@ def standardised(seen: list[Any]) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.statistical
 def test_every_release_has_the_noise_that_is_recorded(monkeypatch):
     """Twice the sum of |residual|/scale is chi-squared with two degrees of freedom each; false alarms 1e-6 each."""
 

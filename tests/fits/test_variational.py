@@ -292,6 +292,7 @@ def test_recovers_topics_without_privacy(easy):
     assert topic_error_l2(model.components_, easy[1]) < 0.02
 
 
+@pytest.mark.slow
 def test_private_at_a_huge_epsilon_is_close_to_the_plain_fit(easy):
     plain = VariationalLDA(3, alpha0=0.3, random_state=0, sampling_rate=1.0, steps=30).fit(easy[0])
     private = PrivateVariationalLDA(3, epsilon=1e5, alpha0=0.3, random_state=0, sampling_rate=1.0, steps=30).fit(
@@ -301,6 +302,7 @@ def test_private_at_a_huge_epsilon_is_close_to_the_plain_fit(easy):
     assert topic_error_l2(private.components_, easy[1]) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "least", "most"), [(0.05, 0.2, 1.5), (2.0, 0.005, 0.04)])
 def test_error_grows_as_the_budget_falls(easy, epsilon, least, most):
     """0.29 to 0.88 and 0.021 to 0.024 over five noise seeds when this was written."""

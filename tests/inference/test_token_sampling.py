@@ -93,6 +93,7 @@ def exact_statistic(tokens, word_topics, prior):
     return result / total
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("tokens", [[0, 1, 2], [0, 0, 1, 2], [2, 2, 2], [1]])
 @pytest.mark.parametrize("prior", [0.1, 1.0])

@@ -48,6 +48,7 @@ def quick(tmp_path_factory):
 # -- quick runs ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_quick_run_leaves_rows_a_picture_and_a_page(quick, name):
     assert read_rows(quick / name / POINTS)
@@ -60,6 +61,7 @@ def test_a_quick_run_leaves_rows_a_picture_and_a_page(quick, name):
         assert (quick / name / PICTURE).read_bytes().startswith(PNG_START)
 
 
+@pytest.mark.slow
 def test_a_refusal_is_a_row(quick):
     rows = read_rows(quick / "figure-2b" / POINTS)
     assert {row["method"] for row in rows if row["status"] == REFUSED} >= set(PUBLISHED[1:])
@@ -67,12 +69,14 @@ def test_a_refusal_is_a_row(quick):
     assert "refused" in (quick / "figure-2b" / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_stand_in_is_called_one(quick):
     for name in ("figure-4", "table-top-words"):
         assert {row["corpus"] for row in read_rows(quick / name / POINTS)} == {STAND_IN}
         assert STAND_IN in (quick / name / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_overview_has_every_claim(quick):
     text = (quick / "README.md").read_text(encoding="utf-8")
     for name in EXPERIMENTS:
@@ -81,11 +85,13 @@ def test_the_overview_has_every_claim(quick):
             assert verdict.evidence in text
 
 
+@pytest.mark.slow
 def test_a_run_can_be_repeated():
     setting = Setting(0.1, 500, words=30, epsilons=(1.0,), variational_epsilons=(), draws=1)
     assert measure(setting, 3) == measure(setting, 3)
 
 
+@pytest.mark.slow
 def test_quick_and_full_results_do_not_share_a_folder(quick):
     with pytest.raises(InputError, match="Name another folder"):
         reproduce("figure-1", out=quick)

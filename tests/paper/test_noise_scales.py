@@ -36,6 +36,7 @@ def test_procedure_one():
     assert noise_scales.procedure_lower_bound(0.1, n_documents=100, epsilon=0.5, delta=math.exp(-3.0) / 2) == 0.0
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("factor", "chance"), [(2.0, 0.05), (1.0, 2 * 0.05**2)], ids=["corrected", "printed"])
 def test_the_lower_bound_fails_as_often_as_stated(factor, chance):
     """One million Laplace draws: five standard errors, a false alarm in 1.7 million."""

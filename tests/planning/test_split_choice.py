@@ -59,6 +59,7 @@ def test_a_fit_without_refinement_spends_its_whole_budget(topics, epsilon):
     assert not any(name.startswith("refinement") for name in shares)
 
 
+@pytest.mark.slow
 def test_a_fit_without_refinement_gains_by_it():
     """Five noise seeds: the median error was 0.087 with the share kept back and 0.051 with it spent."""
     X, truth, _ = make_lda_corpus(3_000, 60, 3, alpha0=0.1, random_state=0)

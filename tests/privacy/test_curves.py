@@ -30,6 +30,7 @@ def reference_delta(mu: float, epsilon: float) -> mpmath.mpf:
         return lower - mpmath.exp(mpmath.mpf(epsilon)) * upper
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(epsilons, deltas)
 def test_mu_of_budget_is_safe_and_tight(epsilon: float, delta: float) -> None:
@@ -66,6 +67,7 @@ def test_negative_epsilon_extends_the_curve(mu: float, epsilon: float) -> None:
     assert gdp_delta(mu, -epsilon) == pytest.approx(float(reference_delta(mu, -epsilon)), rel=1e-8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(epsilons, deltas)
 def test_rho_of_budget_is_safe_and_below_the_gaussian_one(epsilon: float, delta: float) -> None:

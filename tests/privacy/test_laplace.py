@@ -64,6 +64,7 @@ def test_digits_decide_far_tails_and_borders():
     assert _laplace_cell(border >> 40, 24, 1, 1.0, digits) is None
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("ratio", [0.4, 1.0, 3.7])
 def test_law_of_the_rounded_laplace(ratio):
     """Chi-squared goodness of fit of every cell; false-alarm rate 1e-6, seed fixed."""
@@ -77,6 +78,7 @@ def test_law_of_the_rounded_laplace(ratio):
     assert statistic < chi2.isf(FALSE_ALARM, np.count_nonzero(often) - 1)
 
 
+@pytest.mark.statistical
 def test_law_of_fine_noise_and_of_the_tail():
     """256 cells of equal probability, false-alarm rate 1e-6; beyond 11, where every draw is in doubt, as expected."""
     count, ratio = 1_000_000, 2.0**20
@@ -112,6 +114,7 @@ def test_scale_and_record_of_a_laplace_release():
     assert event.sigma == pytest.approx(math.sqrt(2.0) * event.scale)
 
 
+@pytest.mark.statistical
 def test_exact_sampler_is_the_discrete_laplace():
     """Goodness of fit on a coarse lattice; false-alarm rate 1e-6, no seed."""
     run = SimpleRun(PureBudget(1.0), sampler="exact")

@@ -126,12 +126,14 @@ def test_a_wrong_shape_of_the_symmetric_noise_is_caught(monkeypatch: pytest.Monk
         assert not all(chi_squared_accepts(part, sigma) for part in classes)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["vector", "symmetric_matrix", "symmetric_tensor"])
 def test_exact_sampler_has_the_recorded_noise(kind: str) -> None:
     classes, sigma = residuals(kind, sampler="exact")
     assert all(chi_squared_accepts(part, sigma) for part in classes)
 
 
+@pytest.mark.statistical
 def test_exact_sampler_is_the_discrete_gaussian() -> None:
     """Goodness of fit on a coarse lattice, where it differs from the rounded Gaussian; false alarms 1e-6."""
     run = PrivateRun(BUDGET, sampler="exact")
@@ -367,6 +369,7 @@ def test_runs_cannot_be_copied(copier: Callable[[object], object]) -> None:
         copier(PrivateRun(BUDGET))
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_run_refuses_to_release() -> None:
     run = PrivateRun(BUDGET)

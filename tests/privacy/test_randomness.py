@@ -59,6 +59,7 @@ def test_digits_decide_far_tails_and_borders() -> None:
     assert _cell(border >> 40, 24, 1, 1.0, digits) is None
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("ratio", [0.4, 1.0, 3.7])
 def test_law_of_the_rounded_gaussian(ratio: float) -> None:
     """Chi-squared goodness of fit of every cell; false-alarm rate 1e-6, seed fixed."""
@@ -73,6 +74,7 @@ def test_law_of_the_rounded_gaussian(ratio: float) -> None:
     assert statistic < chi2.isf(FALSE_ALARM, np.count_nonzero(~rare) - 1)
 
 
+@pytest.mark.statistical
 def test_law_of_fine_noise() -> None:
     """The distribution function at 256 equal cells, false-alarm rate 1e-6, and the far tail is populated."""
     count, ratio = 1_000_000, 2.0**20
@@ -110,6 +112,7 @@ def test_impossible_ratios_are_refused(ratio: float) -> None:
         NoiseStream.seeded(0).rounded_gaussian(1, ratio)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_draws_its_own_noise() -> None:
     stream = NoiseStream()

@@ -145,6 +145,7 @@ def test_the_charge_covers_the_exact_divergence_of_neighbours() -> None:
         assert run.accountant.delta(epsilon) > gdp_delta(shift, epsilon)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("most", [1, 3, 40])
 def test_lonely_words_are_named_as_often_as_the_formula_says(most: int) -> None:
     """4,000 units with `t` words of their own: the units of which a word is named, against the exact binomial."""
@@ -165,6 +166,7 @@ def test_lonely_words_are_named_as_often_as_the_formula_says(most: int) -> None:
     assert max(named_at_most) == pytest.approx(threshold_delta, rel=1e-3)
 
 
+@pytest.mark.statistical
 def test_a_lower_threshold_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         mechanisms, "threshold_steps", lambda most, step, ratio, delta: threshold_steps(most, step, ratio, 2 * delta)
@@ -193,6 +195,7 @@ def chi_squared_accepts(coordinates: np.ndarray, sigma: float) -> bool:
     return chi2.isf(1 - FALSE_ALARM / 2, count) < statistic < chi2.isf(FALSE_ALARM / 2, count)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("noise", [{"noise_seed": 4}, {"sampler": "exact"}])
 def test_noise_is_as_recorded(noise: dict[str, Any]) -> None:
     found, sigma = residuals(**noise)
@@ -200,6 +203,7 @@ def test_noise_is_as_recorded(noise: dict[str, Any]) -> None:
     assert abs(found.mean()) < norm.isf(FALSE_ALARM / 2) * sigma / math.sqrt(found.size)
 
 
+@pytest.mark.statistical
 def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = NoiseStream.rounded_gaussian
     monkeypatch.setattr(

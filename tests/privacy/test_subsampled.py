@@ -101,6 +101,7 @@ def simulated_delta(rate, noise, steps, epsilon, runs=200_000):
     return float(terms.mean()), float(terms.std() / math.sqrt(runs))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("rate", "noise", "steps", "epsilon"), [(0.1, 1.5, 50, 1.0), (0.3, 4.0, 40, 1.0)])
 def test_many_steps_are_never_cheaper_than_the_truth(rate, noise, steps, epsilon):
     """The accountant stays above simulated runs, the price of adding or removing a document does not."""
@@ -161,6 +162,7 @@ def test_a_delta_below_the_rounding_is_refused():
 # -- the coins -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("rate", [0.001, 0.25, 0.9])
 def test_coins_fall_at_their_rate(rate):
     count = 400_000
@@ -177,6 +179,7 @@ def test_coins_at_the_ends_and_beyond():
             stream.coins(10, heads)
 
 
+@pytest.mark.statistical
 def test_coins_of_two_steps_are_independent():
     stream = NoiseStream.seeded(2)
     first, second = stream.coins(100_000, 2**52), stream.coins(100_000, 2**52)
@@ -227,6 +230,7 @@ def test_a_run_cut_short_costs_less():
     assert run.epsilon_spent < 0.6
 
 
+@pytest.mark.statistical
 def test_noise_is_as_recorded():
     run = run_of(steps=3)
     for _ in range(3):

@@ -168,6 +168,7 @@ def test_common_words_are_found() -> None:
     assert all(documents[word] > 30 for word in found)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("words", "needed"), [(1, 114), (100, 1_140)])
 def test_as_many_units_as_are_needed_name_a_word_every_other_time(words: int, needed: int) -> None:
     """2,000 words, each shared by so many units of `words` words; the false-alarm rate is below 1e-6 a line."""

@@ -166,6 +166,7 @@ def test_the_declared_sensitivity_holds_and_is_needed(name, grouped):
         check_sensitivity(neighbours, name, WRONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clips", SETTINGS)
 @pytest.mark.parametrize("frame", frames())
 def test_no_extreme_neighbours_exceed_the_sensitivity(frame, clips):
@@ -262,6 +263,7 @@ def searched_inputs(draw: st.DrawFn) -> PublicInputs:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(
     searched_inputs(),

@@ -136,6 +136,7 @@ BARS = "[...document.querySelectorAll('svg.claim .value')].map(bar => bar.getBou
 VIEWS = ({}, {"width": 420}, {"width": 1900, "dark": True}, {"media": "print"})
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(browser_support.program() is None, reason="needs Chromium or Chrome on the PATH")
 def test_banner_and_bars_keep_their_places(model, tmp_path):
     """At every width, in the dark and on paper: banner and cards share their edges, bars are drawn to scale.

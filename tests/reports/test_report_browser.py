@@ -17,7 +17,8 @@ from report_support import HOSTILE, N_WORDS, NAMES
 
 from private_topics.reports import write_comparison, write_report
 
-pytestmark = pytest.mark.skipif(browser_support.program() is None, reason="needs Chromium or Chrome on the PATH")
+NEEDED = pytest.mark.skipif(browser_support.program() is None, reason="needs Chromium or Chrome on the PATH")
+pytestmark = [pytest.mark.browser, NEEDED]
 NOWHERE = "http://127.0.0.1:9/"  # nobody listens; a request would be seen all the same
 PAPER = "rgb(244, 246, 245)"
 WIDTHS = (1280, 420)

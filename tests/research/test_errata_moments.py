@@ -49,6 +49,7 @@ def test_second_moment_l2(alpha0):
     assert (found.attained > found.published) == (alpha0 > 1 + math.sqrt(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha0", ALPHAS)
 def test_third_moment_l1(alpha0):
     theorem, appendix = (moments.third_moment_l1(alpha0, 40, appendix=each) for each in (False, True))
@@ -101,6 +102,7 @@ def test_second_moment_proof():
     assert found.corrected == 0.0
 
 
+@pytest.mark.statistical
 def test_raw_moments_are_those_of_the_model():
     """Three entries, five standard errors of 400,000 draws: a false alarm in 500,000."""
     generator = np.random.default_rng(2)

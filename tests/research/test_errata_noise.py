@@ -52,6 +52,7 @@ def test_unreleased_scale():
     assert found.published == 1e-7
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("ratio", [1.1, 1.5])
 def test_the_divergence_of_two_scales(ratio):
     """Held against 400,000 draws on each side, five standard errors: a false alarm in a million."""

@@ -19,6 +19,7 @@ def findings():
     return errata.all_findings()
 
 
+@pytest.mark.slow
 def test_the_table_is_what_the_command_prints(findings):
     """`python research/errata.py --write docs/errata.md` renews it. Numbers may differ in the third digit."""
     on_page = [line.split("|")[1:-1] for line in between(PAGE, "research/errata.py").splitlines()]

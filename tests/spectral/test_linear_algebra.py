@@ -71,6 +71,7 @@ def test_power_method_follows_its_seed():
     np.testing.assert_array_equal(first.vectors, second.vectors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 5, DENSE_LIMIT - 1, DENSE_LIMIT, DENSE_LIMIT + 1, 3 * DENSE_LIMIT // 2])
 @pytest.mark.parametrize("rank", [1, 5, 30])
 def test_top_eigenpairs_equal_numpy(size, rank):

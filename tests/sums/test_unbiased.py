@@ -19,7 +19,7 @@ FALSE_ALARM = 1e-6
 N, WORDS, TOPICS, ALPHA0 = 200_000, 6, 3, 0.8
 GROUPS = 400
 
-pytestmark = pytest.mark.xdist_group("unbiased")  # one worker draws the corpus for all
+pytestmark = [pytest.mark.statistical, pytest.mark.xdist_group("unbiased")]  # one worker draws the corpus for all
 
 
 def population(topics, alpha):

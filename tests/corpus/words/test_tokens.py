@@ -135,6 +135,7 @@ def test_words_are_their_own_words(text, tokeniser):
         assert tokeniser.words(word) == [word]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["lower", "casefold"])
 def test_every_single_letter_is_its_own_word(case):
     tokeniser = Tokeniser(case=case, min_length=1, languages=(), digits=True)

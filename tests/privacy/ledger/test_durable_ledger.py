@@ -1,27 +1,22 @@
-"""The ledger in a file: its books, files from strangers, estimators that pay into it."""
+"""The ledger in a file: its rows, its writers, files from strangers. What it shares with others: test_ledgers.py."""
 
 from __future__ import annotations
 
-import copy
 import pickle
 import random
 import sqlite3
-import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from ledger_support import SMALL
 
-from private_topics.errors import LedgerError, PrivacyError, PrivacyWarning
+from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
+from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.ledger import file as ledger_file
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.file import APPLICATION_ID, SCHEMA, VERSION
-from private_topics.privacy.ledger.in_memory import BudgetLedger
-
-SMALL = PrivacyBudget(0.01, 1e-9)
 
 
 @pytest.fixture
@@ -70,62 +65,6 @@ def test_the_total_is_fixed(path: Path) -> None:
     assert DurableLedger(path, "letters").entries() == ()
 
 
-@pytest.mark.parametrize("kind", [{}, {"exact": True}, {"guarantee": "approximate"}, {"guarantee": "pure"},
-                                  {"threshold_delta": 1e-8}])  # fmt: skip
-def test_both_ledgers_keep_the_same_books(path: Path, kind: dict[str, Any]) -> None:
-    durable, memory = DurableLedger.register(path, "notes", 2.0, 1e-5), BudgetLedger(2.0, 1e-5)
-    before = memory.remaining(1e-6, **kind)
-    assert durable.remaining(1e-6, **kind) == before > 0
-    for epsilon in (0.3, 0.6, 0.9, 0.5, 2.1, 0.2):
-        budget = PrivacyBudget(epsilon, 1e-6)
-        outcomes = []
-        for ledger in (durable, memory):
-            try:
-                ledger.reserve(budget, **kind)
-                outcomes.append("reserved")
-            except PrivacyError as error:
-                outcomes.append(str(error))
-        assert outcomes[0] == outcomes[1]
-        assert outcomes[0] == "reserved" or "total budget" in outcomes[0]
-    assert durable.spent == memory.spent != ()
-    assert durable.epsilon_spent == memory.epsilon_spent <= 2.0
-    assert len(memory.spent) < 6
-    assert durable.remaining(1e-6, **kind) == memory.remaining(1e-6, **kind) < before
-
-
-@pytest.mark.parametrize("kind", [{}, {"exact": True}, {"guarantee": "approximate"}, {"guarantee": "pure"}])
-def test_what_remains_is_what_fits(kind: dict[str, Any]) -> None:
-    ledger = BudgetLedger(2.0, 1e-5, set_aside=0.2)
-    ledger.reserve(PrivacyBudget(0.5, 1e-7))
-    left = ledger.remaining(1e-7, **kind)
-    with pytest.raises(PrivacyError):
-        ledger.reserve(PrivacyBudget(left * (1 + 1e-5), 1e-7), **kind)
-    ledger.reserve(PrivacyBudget(left, 1e-7), **kind)
-    assert ledger.epsilon_spent <= 2.0
-    assert ledger.remaining(1e-7, **kind) < 0.01 * left
-
-
-def test_one_fit_may_take_the_whole_total(path: Path) -> None:
-    for number, kind in enumerate([{}, {"exact": True}, {"guarantee": "approximate"}, {"threshold_delta": 1e-7}]):
-        ledger = DurableLedger.register(path, f"corpus {number}", 1.0, 1e-6)
-        assert ledger.remaining(**kind) >= 1.0
-        ledger.reserve(PrivacyBudget(1.0, 1e-6), **kind)
-        assert ledger.epsilon_spent <= 1.0
-        assert ledger.remaining() == 0.0
-        with pytest.raises(PrivacyError, match="total budget"):
-            ledger.reserve(PrivacyBudget(0.001, 1e-9))
-
-
-def test_many_gaussian_fits_get_what_the_accountant_gives(ledger: DurableLedger) -> None:
-    """Sixteen fits cost four times the mu of one; all but two per cent of delta is theirs."""
-    one = gdp_epsilon(mu_of_budget(3.0, 1e-6 * 0.98) / 4.0, 1e-7)
-    for _ in range(16):
-        ledger.reserve(PrivacyBudget(one * (1 - 1e-6), 1e-7))
-    assert ledger.epsilon_spent == pytest.approx(3.0, rel=2e-3)
-    with pytest.raises(PrivacyError, match="total budget"):
-        ledger.reserve(PrivacyBudget(one / 4, 1e-7))
-
-
 def test_a_full_file_system_is_refused_before_noise(ledger: DurableLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own quota stands in for a full disk: no further page may be allocated."""
     quota = (*ledger_file.SAFETY, "PRAGMA max_page_count = 1")
@@ -140,31 +79,6 @@ def test_a_full_file_system_is_refused_before_noise(ledger: DurableLedger, monke
     monkeypatch.undo()
     assert "full" in problem
     assert len(ledger.entries()) == reserved
-
-
-def places_in(epsilon: float, delta: float, budget: PrivacyBudget) -> int:
-    """How many Gaussian fits a total holds, from the curve alone; one per cent of delta is set aside, twice."""
-    room = mu_of_budget(epsilon, delta * 0.99 * 0.99) ** 2
-    return int(room * (1 + 1e-7) / mu_of_budget(budget.epsilon, budget.delta) ** 2)
-
-
-def test_threads_share_one_ledger(ledger: DurableLedger) -> None:
-    outcomes: list[int] = []
-
-    def reserve() -> None:
-        try:
-            outcomes.append(ledger.reserve(PrivacyBudget(1.0, 1e-7)))
-        except PrivacyError:
-            outcomes.append(0)
-
-    threads = [threading.Thread(target=reserve) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    got = [outcome for outcome in outcomes if outcome]
-    assert len(outcomes) == 20
-    assert len(set(got)) == len(got) == len(ledger.entries()) == places_in(3.0, 1e-6, PrivacyBudget(1.0, 1e-7))
 
 
 def test_a_writer_waits_for_another(ledger: DurableLedger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,36 +249,6 @@ def test_a_note_that_cannot_be_written_only_warns(ledger: DurableLedger, path: P
     assert ledger.entries()[0].state == "reserved"
 
 
-# -- with estimators -------------------------------------------------------------------------------------------------
-
-
-def test_copies_are_the_same_purse(ledger: DurableLedger) -> None:
-    from sklearn.base import clone
-
-    from private_topics.estimators.private import PrivateSpectralLDA
-
-    assert copy.copy(ledger) is copy.deepcopy(ledger) is ledger
-    assert clone(PrivateSpectralLDA(ledger=ledger)).ledger is ledger
+def test_pickled_copies_share_the_file(ledger: DurableLedger) -> None:
     pickle.loads(pickle.dumps(ledger)).reserve(SMALL)
-    assert len(ledger.entries()) == 1
-
-
-@pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
-def test_an_estimator_pays_and_is_refused(ledger: DurableLedger, monkeypatch: pytest.MonkeyPatch) -> None:
-    from private_topics.corpus.made_up.synthetic import make_lda_corpus
-    from private_topics.estimators.private import PrivateSpectralLDA
-    from private_topics.privacy.randomness import NoiseStream
-
-    X = make_lda_corpus(300, 30, 2, random_state=0)[0]
-    PrivateSpectralLDA(2, epsilon=2.5, delta=1e-6, ledger=ledger).fit(X)
-    (entry,) = ledger.entries()
-    assert entry.reservation.budget == PrivacyBudget(2.5, 1e-6)
-    assert entry.state == "finished"
-    assert entry.settings["n_components"] == 2
-    assert entry.settings["private"] is True
-    drawn = []
-    monkeypatch.setattr(NoiseStream, "rounded_gaussian", lambda *arguments: drawn.append(arguments))
-    with pytest.raises(PrivacyError, match="total budget"):
-        PrivateSpectralLDA(2, epsilon=2.5, delta=1e-6, ledger=ledger).fit(X)
-    assert drawn == []
     assert len(ledger.entries()) == 1

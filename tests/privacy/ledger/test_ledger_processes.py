@@ -20,15 +20,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ledger_support import SMALL, places_in
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.ledger.durable import DurableLedger
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.fault,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
 
-SMALL = PrivacyBudget(0.01, 1e-9)
 PLACES = {"one": 1, "three": 3, "twelve": 12}
 """Corpora, and how many more fits each can pay for when the race begins."""
 UNWRITABLE = [  # modes of the folder and of the file, and what the error says; the last meets a limit on file sizes
@@ -180,12 +183,6 @@ def nursery(folder: Path) -> dict[str, Any]:
 
 
 # -- tests -----------------------------------------------------------------------------------------------------------
-
-
-def places_in(epsilon: float, delta: float, budget: PrivacyBudget) -> int:
-    """How many Gaussian fits a total holds, from the curve alone; one per cent of delta is set aside, twice."""
-    room = mu_of_budget(epsilon, delta * 0.99 * 0.99) ** 2
-    return int(room * (1 + 1e-7) / mu_of_budget(budget.epsilon, budget.delta) ** 2)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy.stats import norm
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget, zcdp_delta
-from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.ledger.reservations import Reservation, admits, composed_epsilon
 
@@ -108,35 +106,3 @@ def within_by_hand(kept: list[tuple[str, float, float, float]], total: PrivacyBu
         else:
             squares += (2 * norm.isf(1 / (1 + math.exp(epsilon)))) ** 2
     return gdp_delta(math.sqrt(squares), total.epsilon) + others <= total.delta
-
-
-@pytest.mark.parametrize("bad", [{"guarantee": "perfect"}, {"threshold_delta": 1e-9}, {"threshold_delta": -1e-12},
-                                 {"threshold_delta": math.nan}])  # fmt: skip
-def test_senseless_reservations_are_refused(bad: dict[str, Any]) -> None:
-    ledger = BudgetLedger(1.0, 1e-6)
-    with pytest.raises(PrivacyError):
-        ledger.reserve(PrivacyBudget(0.01, 1e-9), **bad)
-    assert ledger.spent == ()
-
-
-@pytest.mark.parametrize("set_aside", [-0.1, 1.0, math.nan, True, "half"])
-def test_a_senseless_set_aside_is_refused(tmp_path: Path, set_aside: Any) -> None:
-    with pytest.raises(PrivacyError, match="set_aside"):
-        BudgetLedger(1.0, 1e-6, set_aside=set_aside)
-    with pytest.raises(PrivacyError, match="set_aside"):
-        DurableLedger.register(tmp_path / "b.db", "notes", 1.0, 1e-6, set_aside=set_aside)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_advice_of_a_refusal_is_true() -> None:
-    """It sends the reader to what is left and says that the total stays; a fit of what is left is then admitted."""
-    ledger = BudgetLedger(1.0, 1e-6)
-    ledger.reserve(PrivacyBudget(0.8, 1e-7))
-    with pytest.raises(PrivacyError) as error:
-        ledger.reserve(PrivacyBudget(0.8, 1e-7))
-    message = str(error.value)
-    assert "smaller epsilon or delta" in message
-    assert "remaining()" in message
-    assert "fixed" in message
-    assert "larger" not in message
-    ledger.reserve(PrivacyBudget(ledger.remaining(delta=1e-7), 1e-7))
