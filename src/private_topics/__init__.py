@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from private_topics.evaluation.coherence import npmi_coherence, topic_diversity, umass_coherence
     from private_topics.evaluation.perplexity import document_completion_perplexity, unigram_perplexity
     from private_topics.evaluation.recovery import match_topics, topic_error_l1, topic_error_l2
-    from private_topics.fits.split import BudgetSplit
+    from private_topics.fits.fit import BudgetSplit
     from private_topics.planning.plan import Plan, plan
     from private_topics.planning.split import split_for
     from private_topics.privacy.budget import PrivacyBudget
@@ -76,7 +76,7 @@ _HOMES = {
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
     "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
-    "fits.split": ("BudgetSplit",),
+    "fits.fit": ("BudgetSplit",),
     "planning.plan": ("Plan", "plan"),
     "planning.split": ("split_for",),
     "privacy.budget": ("PrivacyBudget",),

@@ -26,7 +26,7 @@ from private_topics.fits.private import PrivateFit
 from private_topics.privacy.mechanisms import Asked
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.progress import SILENT
-from private_topics.releases.context import FitContext
+from private_topics.releases.release import FitContext
 from private_topics.sums import unit_sums
 
 SETTINGS: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.2, "refine_steps": 2, "n_jobs": 1}

@@ -45,7 +45,7 @@ from private_topics.fits.variational import (
 )
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.privacy.subsampling import SubsampledRun
 from private_topics.progress import Progress
 
 WORDS, TOPICS = 12, 3

@@ -14,12 +14,11 @@ import release_suite
 from release_suite import check_description, check_made, check_neighbours, check_noise, check_order, check_untainted
 
 from private_topics import BudgetSplit, PrivacyError, PrivateSpectralLDA, audit_privacy, make_lda_corpus
-from private_topics.audit.coverage import coverage
+from private_topics.audit.result import coverage
 from private_topics.fits import choice, sequential
 from private_topics.fits.fit import Fit, PrivateModel
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.context import FitContext
-from private_topics.releases.release import Release
+from private_topics.releases.release import FitContext, Release
 from private_topics.reports.sections import budget_of, graph_of
 from private_topics.sums.parts import Part
 from private_topics.sums.quantised import truncated

@@ -24,8 +24,15 @@ from private_topics.inference.carried import (
 )
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.context import FitContext
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
+from private_topics.releases.moments import (
+    SECOND_MOMENT,
+    UNIGRAM,
+    UNIGRAM_AGAIN,
+    release_second_moment,
+    release_unigram,
+    sharpened_unigram,
+)
 from private_topics.releases.norms import (
     FRAME_FACTORS,
     FRAME_SECOND_NORMS,
@@ -34,9 +41,8 @@ from private_topics.releases.norms import (
     SECOND_NORMS,
     scale_of,
 )
-from private_topics.releases.second_moment import SECOND_MOMENT, release_second_moment
+from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.releases.unigram import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
 from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 from private_topics.threads import one_order
 
