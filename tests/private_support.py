@@ -19,6 +19,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from private_topics import make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.fits.fit import BudgetSplit, Fit
@@ -49,6 +50,15 @@ def counts_of(documents: Sequence[Document], n_words: int) -> sp.csr_array:
     words = [word for document in documents for word in document]
     values = [count for document in documents for count in document.values()]
     return sp.csr_array((np.array(values, np.int64), (rows, words)), shape=(len(documents), n_words))
+
+
+@cache
+def uneven_counts(n_documents: int, n_words: int, n_topics: int) -> sp.csr_array:
+    """Synthetic documents, two of them empty and one with the largest count there is."""
+    made = make_lda_corpus(n_documents, n_words, n_topics, alpha0=0.1, mean_length=30, random_state=0)[0].tolil()
+    made[5], made[6] = 0, 0
+    made[7, 3] = LARGEST_COUNT
+    return made.tocsr()
 
 
 def corpus_of_units(

@@ -28,14 +28,10 @@ SECRET = "Maria Petrova of ward seven"
 # -- the corpus -----------------------------------------------------------------------------------------------------
 
 
-@cache
 def counts() -> Any:
-    from private_topics import make_lda_corpus
+    from private_support import uneven_counts  # executors, which import this module, have no such one
 
-    made = make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=0.1, mean_length=30, random_state=0)[0].tolil()
-    made[5], made[6] = 0, 0  # empty documents
-    made[7, 3] = 2**31 - 1
-    return made.tocsr()
+    return uneven_counts(N_DOCUMENTS, N_WORDS, 3)
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noise_support import fitted_on, releases_as_recorded
+from noise_support import check_noised, check_statement, fitted_on, releases_as_recorded, releases_of_untainted
 from private_support import (
     LARGEST_COUNT,
     Document,
@@ -26,9 +26,7 @@ from private_support import (
     check_sensitivity,
     context_of,
     corpus_of_units,
-    counts_of,
     numba_threads,
-    replaced_aggregates,
     spike,
 )
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
@@ -197,45 +195,20 @@ def test_every_number_is_noised(configuration, options, last):
     seen, model = fitted(configuration, X, **options)
     names = [released.name for _, released in seen]
     assert names == {"second clip factors": EARLIER[:4]}.get(last, [*BEFORE, last or LAST[configuration]])
-    for entry, released in seen:
-        assert (released.value != entry.aggregate * entry.query.step).all(), f"{released.name}: without noise"
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert (model.doc_topic_prior_ > 0).all()
-
-
-def outlandish(n_units: int = 6_000, n_words: int = 60):
-    kinds = [{}, {0: LARGEST_COUNT}, dict.fromkeys(range(n_words), 10**6), {59: 1, 58: 1, 57: 1}, {3: 1}]
-    return counts_of([kinds[n % 5] for n in range(n_units)], n_words)
+    check_noised(seen, model)
 
 
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_nothing_but_released_values_is_left_behind(configuration):
     """Also what is certified, and with it which query comes last and its sensitivity, is made of released values."""
-    reference = {entry.query.name: entry.aggregate for entry, _ in fitted(configuration)[0]}
-    traces = []
-    for X in (synthetic(seed=7)[0], outlandish()):
-        with replaced_aggregates(lambda query, aggregate: reference[query.name]) as queries:
-            model = fitted(configuration, X)[1]
-        arrays = model.components_.tobytes(), model.doc_topic_prior_.tobytes(), model.supported_components_
-        traces.append((queries, arrays, model.privacy_.to_dict(), model.transform(np.ones((1, 60), int)).tolist()))
-    assert traces[0] == traces[1]
-    assert [query.name for query in traces[0][0]] == [*BEFORE, LAST[configuration]]
+    names = releases_of_untainted(configuration, synthetic()[0], synthetic(seed=7)[0])
+    assert names == [*BEFORE, LAST[configuration]]
 
 
 @pytest.mark.parametrize("epsilon", [60.0, 0.6], ids=["certified", "not certified"])
 @pytest.mark.parametrize("configuration", [3, 4])
 def test_statement_file_and_proofs(configuration, epsilon, tmp_path):
-    seen, model = fitted(configuration, epsilon=epsilon, noise_seed=None)
-    statement = model.privacy_
-    assert statement.proved
-    assert statement.reasons == ()
-    assert statement.configuration == f"configuration {configuration} (proved)"
-    assert statement.epsilon_spent <= statement.epsilon
-    assert sum(release.share for release in statement.releases) == pytest.approx(1.0, abs=1e-6)
-    pages = {page.stem for page in (ROOT / "docs" / "proofs").glob("*.md")}
-    assert {released.event.proof for _, released in seen} <= pages
-    model.save(tmp_path / "model")
-    assert PrivateSpectralLDA.load(tmp_path / "model").privacy_ == statement
+    check_statement(configuration, *fitted(configuration, epsilon=epsilon, noise_seed=None), tmp_path)
 
 
 @pytest.mark.parametrize("configuration", [3, 4])

@@ -14,20 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from private_support import captured_releases, numba_threads
-from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_support import captured_releases, numba_threads, uneven_counts
+from private_topics import PrivacyWarning, PrivateSpectralLDA
 from private_topics.corpus.counts.blocks import MatrixBlocks, write_npz_block
 
 N_DOCUMENTS, N_WORDS = 3_000, 90
 
 
-@cache
 def counts():
-    made = make_lda_corpus(N_DOCUMENTS, N_WORDS, 4, alpha0=0.1, mean_length=30, random_state=0)[0]
-    made = made.tolil()
-    made[5], made[6] = 0, 0  # empty documents
-    made[7, 3] = 2**31 - 1
-    return made.tocsr()
+    return uneven_counts(N_DOCUMENTS, N_WORDS, 4)
 
 
 @cache

@@ -20,7 +20,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noise_support import fitted_on, releases_as_recorded, symmetric_basis
+from noise_support import (
+    check_noised,
+    check_statement,
+    fitted_on,
+    releases_as_recorded,
+    releases_of_untainted,
+    symmetric_basis,
+)
 from private_support import (
     LARGEST_COUNT,
     Document,
@@ -30,9 +37,7 @@ from private_support import (
     check_sensitivity,
     context_of,
     corpus_of_units,
-    counts_of,
     numba_threads,
-    replaced_aggregates,
     spike,
 )
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
@@ -273,48 +278,17 @@ def test_every_number_is_noised(configuration, options):
     else:
         assert [released.name for _, released in seen] == EARLIER
         assert model.components_.shape[0] == 1
-    for entry, released in seen:
-        assert (released.value != entry.aggregate * entry.query.step).all(), (
-            f"{released.name}: a number without noise"
-        )
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert (model.doc_topic_prior_ > 0).all()
-
-
-def outlandish(n_units: int = 3_000, n_words: int = 60):
-    kinds = [{}, {0: LARGEST_COUNT}, dict.fromkeys(range(n_words), 10**6), {59: 1, 58: 1, 57: 1}, {3: 1}]
-    return counts_of([kinds[n % 5] for n in range(n_units)], n_words)
+    check_noised(seen, model)
 
 
 @pytest.mark.parametrize("configuration", [1, 2])
 def test_nothing_but_released_values_is_left_behind(configuration):
-    reference = {entry.query.name: entry.aggregate for entry, _ in fitted(configuration)[0]}
-    traces = []
-    for X in (synthetic(seed=7)[0], outlandish()):
-        with replaced_aggregates(lambda query, aggregate: reference[query.name]) as queries:
-            model = fitted(configuration, X)[1]
-        arrays = model.components_.tobytes(), model.doc_topic_prior_.tobytes(), model.supported_components_
-        traces.append((queries, arrays, model.privacy_.to_dict(), model.transform(np.ones((1, 60), int)).tolist()))
-    assert traces[0] == traces[1]
-    assert len(traces[0][0]) == 7
+    assert len(releases_of_untainted(configuration, synthetic()[0], synthetic(seed=7)[0])) == 7
 
 
 @pytest.mark.parametrize("configuration", [1, 2])
 def test_statement_file_and_proofs(configuration, tmp_path):
-    seen, model = fitted(configuration, noise_seed=None)
-    statement = model.privacy_
-    assert statement.proved
-    assert statement.reasons == ()
-    assert statement.configuration == f"configuration {configuration} (proved)"
-    assert statement.epsilon_spent <= statement.epsilon
-    assert sum(release.share for release in statement.releases) == pytest.approx(1.0, abs=1e-6)
-    pages = {page.stem for page in (ROOT / "docs" / "proofs").glob("*.md")}
-    assert {released.event.proof for _, released in seen} <= pages
-    assert f"configuration_{configuration}" in pages
-    model.save(tmp_path / "model")
-    loaded = PrivateSpectralLDA.load(tmp_path / "model")
-    assert loaded.privacy_ == statement
-    assert loaded.configuration == configuration
+    check_statement(configuration, *fitted(configuration, noise_seed=None), tmp_path)
 
 
 @pytest.mark.parametrize("configuration", [1, 2])

@@ -10,17 +10,9 @@ import pytest
 
 from private_support import Document, counts_of
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
+from private_topics.sums import unit_sums as sums
 from private_topics.sums.moments import mirror_upper
 from private_topics.sums.parts import Part
-from private_topics.sums.unit_sums import (
-    ClippedFrameMoments,
-    ClippedPairs,
-    FrameNormHistograms,
-    NormedCounts,
-    PairNormHistogram,
-    TopicStatistic,
-    UnitSum,
-)
 
 STEP, CLIP = 2.0**-40, 0.01
 SIZES = {
@@ -37,7 +29,7 @@ def equal_documents(n_documents: int, n_words: int, times: int) -> Part:
     return Part(counts, document_lengths(counts), np.ones(n_documents))
 
 
-def total_of(unit_sum: UnitSum, part: Part) -> tuple[np.ndarray, ...]:
+def total_of(unit_sum: sums.UnitSum, part: Part) -> tuple[np.ndarray, ...]:
     totals = unit_sum.zeros()
     unit_sum.add(part, totals)
     return totals
@@ -50,15 +42,15 @@ def test_no_size_goes_without_its_clip(size):
     words, frame = np.arange(n_words), np.ones((n_words, 1))
     topics = np.full((n_words, 2), 1.0 / n_words)
     found = {}
-    found["unigram"] = total_of(NormedCounts(n_words, STEP), part)[0] * STEP, 1.0
-    pairs, _ = total_of(ClippedPairs(words, CLIP, STEP, STEP), part)
+    found["unigram"] = total_of(sums.NormedCounts(n_words, STEP), part)[0] * STEP, 1.0
+    pairs, _ = total_of(sums.ClippedPairs(words, CLIP, STEP, STEP), part)
     mirror_upper(pairs)
     found["second moment"] = pairs * STEP, CLIP
-    clipped = ClippedFrameMoments(words, frame, n_documents, CLIP, CLIP, STEP, STEP, STEP)
-    sums = clipped.sums(total_of(clipped, part))
-    found["frame second moment"] = sums.second(), CLIP
-    found["frame third moment"] = sums.third(), CLIP
-    found["refinement"] = total_of(TopicStatistic(None, topics, np.ones(2), STEP), part)[0] * STEP, 1.0
+    clipped = sums.ClippedFrameMoments(words, frame, n_documents, CLIP, CLIP, STEP, STEP, STEP)
+    inside = clipped.sums(total_of(clipped, part))
+    found["frame second moment"] = inside.second(), CLIP
+    found["frame third moment"] = inside.third(), CLIP
+    found["refinement"] = total_of(sums.TopicStatistic(None, topics, np.ones(2), STEP), part)[0] * STEP, 1.0
     for name, (value, bound) in found.items():
         norm = float(np.linalg.norm(value)) / (n_documents * bound)
         assert 0.9 < norm <= 1.0, name
@@ -68,7 +60,7 @@ def test_no_size_goes_without_its_clip(size):
 def test_a_unit_counts_once_in_every_histogram(size):
     n_documents, n_words, _ = size
     part, words = equal_documents(*size), np.arange(n_words)
-    (pairs,) = total_of(PairNormHistogram(words, STEP), part)
-    (inside,) = total_of(FrameNormHistograms(words, np.ones((n_words, 1)), STEP), part)
+    (pairs,) = total_of(sums.PairNormHistogram(words, STEP), part)
+    (inside,) = total_of(sums.FrameNormHistograms(words, np.ones((n_words, 1)), STEP), part)
     for histogram in (pairs, *inside):
         assert histogram.sum() * STEP == histogram.max() * STEP == n_documents

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from private_topics.corpus.counts.layout import WordBlock, interleaved
+from private_topics.corpus.counts.layout import WordBlock
 from private_topics.inference.lanes import fused, lane_sums
 
 ROUNDS = 10
@@ -38,8 +38,7 @@ def fold_in(
 def topic_statistic(block: WordBlock, word_topics: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """`Σ_n c_nw r_nwi` as a words × topics array."""
     out = np.empty_like(word_topics)
-    order = interleaved(block.n_words)
-    _statistic(order, block.word_start, block.by_word, block.document_of, block.counts, word_topics, pull, out)
+    _statistic(*block.by_words, block.counts, word_topics, pull, out)
     return out
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit, prange
 
-from private_topics.corpus.counts.layout import WordBlock, add_weighted_counts, interleaved, times_matrix
+from private_topics.corpus.counts.layout import WordBlock, add_weighted_counts, times_matrix
 from private_topics.sums.parts import DocumentWeights
 
 
@@ -28,17 +28,7 @@ def add_first_moment(block: sp.csr_array, weights: np.ndarray, out: np.ndarray) 
 
 def add_second_moment(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
     """Add the upper triangle of `Σ_n weights[n] · (c_n c_n' - diag c_n)` to `out` (words × words)."""
-    _add_pairs(
-        interleaved(block.n_words),
-        block.word_start,
-        block.by_word,
-        block.document_of,
-        block.indptr,
-        block.words,
-        block.counts,
-        weights,
-        out,
-    )
+    _add_pairs(*block.by_words, block.indptr, block.words, block.counts, weights, out)
 
 
 def mirror_upper(matrix: np.ndarray) -> None:
@@ -92,10 +82,8 @@ class FrameSums:
         """Add a block; `frame` has a row for each word of the block (zero for words outside the frame)."""
         projected = times_matrix(block.indptr, block.words, block.counts, frame)
         add_cube(projected, weights.third, self.cube)
-        _add_cross(
-            interleaved(block.n_words), block.word_start, block.by_word, block.document_of, block.counts, projected,
-            weights.second, weights.third, self.cross_second, self.cross_third, self.mass_second, self.mass_third,
-        )  # fmt: skip
+        crosses = self.cross_second, self.cross_third, self.mass_second, self.mass_third
+        _add_cross(*block.by_words, block.counts, projected, weights.second, weights.third, *crosses)
 
     def second(self, frame: np.ndarray) -> np.ndarray:
         """`Σ W'phi2 W`."""

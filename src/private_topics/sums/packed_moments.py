@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from private_topics.corpus.counts.layout import WordBlock, interleaved
+from private_topics.corpus.counts.layout import WordBlock
 from private_topics.sums.moments import add_first_moment, add_second_moment, symmetric_part
 from private_topics.sums.parts import DocumentWeights, Part
 from private_topics.sums.quantised import SAFETY, truncated
@@ -82,17 +82,7 @@ def diagonal_places(n_words: int) -> np.ndarray:
 
 def add_packed_triples(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
     """Add `Σ_n weights[n] l(l-1)(l-2) phi3_n`, packed; integers in, exact integers out."""
-    _add_packed_triples(
-        interleaved(block.n_words),
-        block.word_start,
-        block.by_word,
-        block.document_of,
-        block.indptr,
-        block.words,
-        block.counts,
-        weights,
-        out,
-    )
+    _add_packed_triples(*block.by_words, block.indptr, block.words, block.counts, weights, out)
 
 
 def packed_inside(packed: np.ndarray, frame: np.ndarray) -> np.ndarray:

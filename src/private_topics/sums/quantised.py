@@ -16,7 +16,6 @@ from private_topics.corpus.counts.layout import (
     WordBlock,
     add_transposed_times,
     add_weighted_counts,
-    interleaved,
     times_matrix,
 )
 from private_topics.errors import InputError
@@ -134,10 +133,7 @@ class QuantisedFrameSums:
         second_weight = share * second / norms.pairs
         third_weight = share * third / norms.triples
         rows = truncated(norms.projected * third_weight[:, None], self.row_step)
-        order = interleaved(block.n_words)
-        add_transposed_times(
-            order, block.word_start, block.by_word, block.document_of, block.counts, rows, self.cross
-        )
+        add_transposed_times(*block.by_words, block.counts, rows, self.cross)
         for index, weight in enumerate((second_weight, third_weight)):
             add_weighted_counts(
                 block.indptr, block.words, block.counts, truncated(weight, self.mass_step), self.mass[index]
@@ -185,18 +181,7 @@ def add_statistic(
     out: np.ndarray,
 ) -> None:
     """`out[w, i] += Σ_n trunc(weights[n] c_nw r_nwi / step)`, words × topics, exact; `totals`: `statistic_norms`."""
-    _add_statistic(
-        interleaved(block.n_words),
-        block.word_start,
-        block.by_word,
-        block.document_of,
-        block.counts,
-        word_topics,
-        pull,
-        totals,
-        weights / step,
-        out,
-    )
+    _add_statistic(*block.by_words, block.counts, word_topics, pull, totals, weights / step, out)
 
 
 @njit(cache=True, parallel=True, nogil=True)

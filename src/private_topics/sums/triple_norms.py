@@ -21,10 +21,9 @@ from private_topics.corpus.counts.layout import WordBlock, ranks_of, select_word
 from private_topics.corpus.counts.matrix import take_rows
 from private_topics.errors import InputError
 from private_topics.sums.moments import FrameSums
-from private_topics.sums.norms import BINS, add_norms
 from private_topics.sums.parts import SHORTEST, DocumentWeights, Part
 from private_topics.sums.quantised import rounded, truncated
-from private_topics.sums.unit_sums import AddedUp, Totals, clip_factors
+from private_topics.sums.unit_sums import PairNormHistogram, Totals, clip_factors
 from private_topics.threads import one_order
 
 # The norm is at least this times ||c||³/(l(l-1)(l-2)), and is raised to it: docs/proofs/configuration_1.md.
@@ -60,19 +59,10 @@ def triple_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
     return out
 
 
-@dataclass(frozen=True)
-class TripleNormHistogram(AddedUp):
+class TripleNormHistogram(PairNormHistogram):
     """Units by the norm of `phi3` on the words of the spectral stage."""
 
-    words: np.ndarray
-    step: float
-
-    def zeros(self) -> Totals:
-        return (np.zeros(BINS + 2, np.int64),)
-
-    def add(self, part: Part, totals: Totals) -> None:
-        block = part.on(self.words)
-        add_norms(triple_norms(block.indptr, block.counts, part.lengths), part.share, self.step, totals[0])
+    norms = staticmethod(triple_norms)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ depend on how the corpus is cut, in which order the parts are added, or where.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -72,12 +72,14 @@ class PairNormHistogram(AddedUp):
     words: np.ndarray
     step: float
 
+    norms: ClassVar = staticmethod(pair_norms)
+
     def zeros(self) -> Totals:
         return (np.zeros(BINS + 2, np.int64),)
 
     def add(self, part: Part, totals: Totals) -> None:
         block = part.on(self.words)
-        add_norms(pair_norms(block.indptr, block.counts, part.lengths), part.share, self.step, totals[0])
+        add_norms(self.norms(block.indptr, block.counts, part.lengths), part.share, self.step, totals[0])
 
 
 @dataclass(frozen=True)

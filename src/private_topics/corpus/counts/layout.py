@@ -51,6 +51,11 @@ class WordBlock:
         """Positions of the entries, word by word, documents in order."""
         return self._index[2]
 
+    @property
+    def by_words(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """For a kernel whose threads own words: the order of the words, and where each one's entries are."""
+        return interleaved(self.n_words), self.word_start, self.by_word, self.document_of
+
     @cached_property
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         document_of, word_start, by_word = _index_by_word(self.indptr, self.words, self.n_words)
