@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from private_topics import PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit import AuditResult, audit
+from private_topics.audit import AuditResult, audit_privacy
 from private_topics.privacy.randomness import NoiseStream
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -48,7 +48,9 @@ def scaled_noise(factor: float) -> Iterator[None]:
 def one_audit(factor: float) -> AuditResult:
     counts = make_lda_corpus(DOCUMENTS, WORDS, TOPICS, alpha0=0.2, mean_length=40, random_state=0)[0]
     with scaled_noise(factor):
-        return audit(PrivateSpectralLDA(TOPICS, **MODEL), counts, trials=TRIALS, fits=FITS, confidence=CONFIDENCE)
+        return audit_privacy(
+            PrivateSpectralLDA(TOPICS, **MODEL), counts, trials=TRIALS, fits=FITS, confidence=CONFIDENCE
+        )
 
 
 def summary(results: list[AuditResult]) -> dict[str, int]:

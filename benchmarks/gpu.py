@@ -45,7 +45,7 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
         "second norms": unit_sums.PairNormHistogram(words, step),
         "second moment": unit_sums.ClippedPairs(words, clip, 2.0**-40, step),
         "frame norms": unit_sums.FrameNormHistograms(words, frame, step),
-        "frame moments": unit_sums.ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step),
+        "frame moments": unit_sums.ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step, step, step),
         "refinement": unit_sums.TopicStatistic(None, word_topics, np.full(n_topics, 1.0 / n_topics), 2.0**-34),
         "refinement, some words": unit_sums.TopicStatistic(
             words, np.ascontiguousarray(word_topics[words]), np.full(n_topics, 1.0 / n_topics), 2.0**-34

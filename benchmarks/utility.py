@@ -24,14 +24,14 @@ from private_topics import PrivacyWarning, PrivateSpectralLDA, SpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
+from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.sequential import SEQUENTIAL, refined_topics
-from private_topics.fits.split import BudgetSplit
 from private_topics.inference.carried import averaged_noise
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.releases.context import FitContext
-from private_topics.releases.unigram import release_unigram
+from private_topics.releases.moments import release_unigram
+from private_topics.releases.release import FitContext
 from stored import about, options_of, read_csv, store_csv
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit

@@ -32,7 +32,7 @@ from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.releases.context import FitContext
+from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import release_statistic
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))

@@ -21,16 +21,15 @@ import scipy.sparse as sp
 
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
-from private_topics.fits.fit import Fit
+from private_topics.fits.fit import BudgetSplit, Fit
 from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL, released_frame
-from private_topics.fits.split import BudgetSplit
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
-from private_topics.releases.context import FitContext
 from private_topics.releases.inside_frame import release_inside_frame
+from private_topics.releases.moments import UNIGRAM_AGAIN, release_unigram
+from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import release_statistic
-from private_topics.releases.unigram import UNIGRAM_AGAIN, release_unigram
 from private_topics.sums.norms import BINS
 
 Document = Mapping[int, int]

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from counterexamples.corpora import Finding, lda_moments, single_words
-from private_topics.paper import bounds, noise_scales
+from private_topics.paper import bounds
+from private_topics.paper import bounds as noise_scales
 from private_topics.privacy.curves import gdp_delta, gdp_epsilon, mu_of_budget
 from private_topics.spectral.whitening import top_eigenpairs
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from counterexamples.corpora import Finding
-from private_topics.paper import bounds, noise_scales
+from private_topics.paper import bounds
+from private_topics.paper import bounds as noise_scales
 from private_topics.paper import utility_bounds as utility
 from private_topics.paper.utility_bounds import Quantities
 

@@ -6,59 +6,154 @@ from typing import TYPE_CHECKING, Any
 from private_topics._version import __version__
 
 if TYPE_CHECKING:
+    from private_topics.audit.auditing import audit_privacy
+    from private_topics.audit.made_up import corpus_like
+    from private_topics.audit.seal import sealed, verify
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
-    from private_topics.errors import InputError, LedgerError, ModelFileError, PrivacyError, PrivacyWarning
+    from private_topics.corpus.texts.files import read_unit_labels
+    from private_topics.corpus.texts.readers import open_texts
+    from private_topics.corpus.words.tokens import Tokeniser
+    from private_topics.corpus.words.vocabulary import WordList, named_word_list, read_word_list
+    from private_topics.engines.gpu.corpus import GpuCounts
+    from private_topics.engines.spark.counts import SparkCounts
+    from private_topics.errors import (
+        EngineError,
+        InputError,
+        LedgerError,
+        ModelFileError,
+        PrivacyError,
+        PrivacyWarning,
+    )
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.saving import load
     from private_topics.estimators.spectral import SpectralLDA
+    from private_topics.estimators.texts import (
+        WITH_VOCABULARY,
+        CorpusVocabulary,
+        PrivateVocabulary,
+        fit_texts,
+        make_vocabulary,
+    )
     from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
-    from private_topics.fits.split import BudgetSplit
-    from private_topics.planning.plan import plan
+    from private_topics.evaluation.coherence import npmi_coherence, topic_diversity, umass_coherence
+    from private_topics.evaluation.perplexity import document_completion_perplexity, unigram_perplexity
+    from private_topics.evaluation.recovery import match_topics, topic_error_l1, topic_error_l2
+    from private_topics.fits.fit import BudgetSplit
+    from private_topics.planning.plan import Plan, plan
+    from private_topics.planning.split import split_for
+    from private_topics.privacy.budget import PrivacyBudget
     from private_topics.privacy.ledger.durable import DurableLedger
     from private_topics.privacy.ledger.in_memory import BudgetLedger
-
-__all__ = [
-    "BudgetLedger",
-    "BudgetSplit",
-    "DurableLedger",
-    "InputError",
-    "LedgerError",
-    "ModelFileError",
-    "PrivacyError",
-    "PrivacyWarning",
-    "PrivateSpectralLDA",
-    "PrivateVariationalLDA",
-    "SpectralLDA",
-    "VariationalLDA",
-    "__version__",
-    "load",
-    "make_lda_corpus",
-    "plan",
-]
+    from private_topics.privacy.statement import PrivacyStatement, ReleaseLine
+    from private_topics.progress import Progress
+    from private_topics.reports.audit import write_audit
+    from private_topics.reports.comparison import write_comparison
+    from private_topics.reports.report import write_report
 
 _HOMES = {
-    "planning.plan": ("plan",),
+    "audit.auditing": ("audit_privacy",),
+    "audit.made_up": ("corpus_like",),
+    "audit.seal": ("sealed", "verify"),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
-    "errors": ("InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "corpus.texts.files": ("read_unit_labels",),
+    "corpus.texts.readers": ("open_texts",),
+    "corpus.words.tokens": ("Tokeniser",),
+    "corpus.words.vocabulary": ("WordList", "named_word_list", "read_word_list"),
+    "engines.gpu.corpus": ("GpuCounts",),
+    "engines.spark.counts": ("SparkCounts",),
+    "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "estimators.private": ("PrivateSpectralLDA",),
     "estimators.saving": ("load",),
     "estimators.spectral": ("SpectralLDA",),
-    "fits.split": ("BudgetSplit",),
+    "estimators.texts": (
+        "WITH_VOCABULARY",
+        "CorpusVocabulary",
+        "PrivateVocabulary",
+        "fit_texts",
+        "make_vocabulary",
+    ),
+    "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
+    "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
+    "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
+    "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
+    "fits.fit": ("BudgetSplit",),
+    "planning.plan": ("Plan", "plan"),
+    "planning.split": ("split_for",),
+    "privacy.budget": ("PrivacyBudget",),
     "privacy.ledger.durable": ("DurableLedger",),
     "privacy.ledger.in_memory": ("BudgetLedger",),
-    "estimators.private": ("PrivateSpectralLDA",),
-    "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
+    "privacy.statement": ("PrivacyStatement", "ReleaseLine"),
+    "progress": ("Progress",),
+    "reports.audit": ("write_audit",),
+    "reports.comparison": ("write_comparison",),
+    "reports.report": ("write_report",),
 }
 """Where the public names live. They are imported at first use: `private-topics --help` needs none of them."""
 
+__all__ = [
+    "WITH_VOCABULARY",
+    "BudgetLedger",
+    "BudgetSplit",
+    "CorpusVocabulary",
+    "DurableLedger",
+    "EngineError",
+    "GpuCounts",
+    "InputError",
+    "LedgerError",
+    "ModelFileError",
+    "Plan",
+    "PrivacyBudget",
+    "PrivacyError",
+    "PrivacyStatement",
+    "PrivacyWarning",
+    "PrivateSpectralLDA",
+    "PrivateVariationalLDA",
+    "PrivateVocabulary",
+    "Progress",
+    "ReleaseLine",
+    "SparkCounts",
+    "SpectralLDA",
+    "Tokeniser",
+    "VariationalLDA",
+    "WordList",
+    "__version__",
+    "audit_privacy",
+    "corpus_like",
+    "document_completion_perplexity",
+    "fit_texts",
+    "load",
+    "make_lda_corpus",
+    "make_vocabulary",
+    "match_topics",
+    "named_word_list",
+    "npmi_coherence",
+    "open_texts",
+    "plan",
+    "read_unit_labels",
+    "read_word_list",
+    "sealed",
+    "split_for",
+    "topic_diversity",
+    "topic_error_l1",
+    "topic_error_l2",
+    "umass_coherence",
+    "unigram_perplexity",
+    "verify",
+    "write_audit",
+    "write_comparison",
+    "write_report",
+]
+
 
 def __getattr__(name: str) -> Any:
-    if name in {"evaluation", *(home.split(".")[0] for home in _HOMES)}:
-        return import_module(f"private_topics.{name}")
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = value = getattr(import_module(f"private_topics.{home}"), name)
             return value
-    raise AttributeError(f"module 'private_topics' has no attribute {name!r}")
+    try:
+        return import_module(f"private_topics.{name}")
+    except ModuleNotFoundError:
+        raise AttributeError(f"module 'private_topics' has no attribute {name!r}") from None
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from private_topics.cli import interrupts
+from private_topics.progress import Progress
 from private_topics.whole_files import whole_file, write_whole_text
 
 pytestmark = [pytest.mark.process, pytest.mark.fault]
@@ -90,6 +91,14 @@ def test_as_many_fits_succeed_as_the_ledger_has_room_for(faults):
     assert faults["many fits"] == expected
 
 
+class Listening(Progress):
+    def __init__(self, seen):
+        self.seen = seen
+
+    def stage(self, name):
+        self.seen.append(name)
+
+
 # -- interrupts that compiled code swallows or changes ---------------------------------------------------------------
 
 
@@ -105,7 +114,7 @@ def test_an_interrupt_is_not_lost(becomes):
                 if becomes == "another error":
                     raise SystemError("returned a result with an exception set") from None
             seen.append("went on")
-            interrupts.stopping(seen.append)("next stage")
+            interrupts.Stopping(Listening(seen)).stage("next stage")
 
     before = signal.getsignal(signal.SIGINT)  # a Spark session of another test may have set its own
     with pytest.raises(KeyboardInterrupt):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from private_topics import InputError, PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit import AuditResult, audit, auditing, whole_fits
+from private_topics.audit import AuditResult, audit_privacy, auditing, whole_fits
 from private_topics.audit.games import play, stakes_each, stakes_together
 from private_topics.audit.neighbours import Base, extreme_units, rows_of
 from private_topics.audit.recording import RecordingRun, audited_parameters, record, replay
@@ -25,7 +25,8 @@ from private_topics.estimators.private import settings_of
 from private_topics.fits.private import PrivateFit
 from private_topics.privacy.mechanisms import Asked
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.releases.context import FitContext
+from private_topics.progress import SILENT
+from private_topics.releases.release import FitContext
 from private_topics.sums import unit_sums
 
 SETTINGS: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.2, "refine_steps": 2, "n_jobs": 1}
@@ -56,7 +57,7 @@ def noise_scaled(factor: float) -> Iterator[None]:
 
 @cache
 def honest() -> AuditResult:
-    return audit(model(), corpus(), trials=400, fits=20)
+    return audit_privacy(model(), corpus(), trials=400, fits=20)
 
 
 @cache
@@ -66,7 +67,7 @@ def recorded(epsilon: float = 20.0) -> tuple[Base, dict[str, Any], Any, Recordin
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     units = extreme_units(base, fitted.model.topics, fitted.model.alpha)
     events = tuple(released.event for _, released in run.seen)
-    family, trouble = auditing._replayed(settings, base, fitted, run, dict(list(units.items())[:5]), events, str)
+    family, trouble = auditing._replayed(settings, base, fitted, run, dict(list(units.items())[:5]), events, SILENT)
     assert trouble == []
     return base, settings, fitted, run, family
 
@@ -113,7 +114,7 @@ def test_replaying_the_same_corpus_changes_nothing():
 @pytest.mark.statistical
 @pytest.mark.parametrize("configuration", [2, 3])
 def test_other_configurations_are_audited_too(configuration):
-    result = audit(model(configuration=configuration), corpus(), trials=10, fits=10)
+    result = audit_privacy(model(configuration=configuration), corpus(), trials=10, fits=10)
     assert result.passed
     assert len(result.releases) >= 7
 
@@ -121,7 +122,7 @@ def test_other_configurations_are_audited_too(configuration):
 @pytest.mark.statistical
 def test_users_are_audited_as_units():
     groups = np.arange(600) // 4
-    result = audit(model(epsilon=60.0), corpus(), groups=groups, trials=10, fits=10)
+    result = audit_privacy(model(epsilon=60.0), corpus(), groups=groups, trials=10, fits=10)
     assert result.passed
     assert result.settings["unit"] == "user"
     assert result.settings["n_units"] == 150
@@ -134,7 +135,7 @@ def test_users_are_audited_as_units():
 
 @pytest.mark.statistical
 def test_a_short_fit_is_audited_as_far_as_it_goes():
-    result = audit(model(epsilon=0.2), corpus(), trials=10, fits=10)
+    result = audit_privacy(model(epsilon=0.2), corpus(), trials=10, fits=10)
     assert result.passed
     assert result.releases[0].copies > 20, "a small mu is played with many canaries"
 
@@ -183,7 +184,7 @@ def test_all_releases_together_accuse_half_the_noise_too():
 @pytest.mark.statistical
 def test_an_audit_of_halved_noise_fails():
     with noise_scaled(0.5):
-        result = audit(model(), corpus(), trials=400, fits=10)
+        result = audit_privacy(model(), corpus(), trials=400, fits=10)
     assert not result.passed
     assert result.exceeded
     assert not any(release.noise_as_recorded for release in result.releases if release.noise_draws > 5_000)
@@ -226,7 +227,7 @@ def trouble_of(unit: Any) -> list[str]:
     base, settings = Base.of(corpus()), settings_of(model())
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen)
-    return auditing._replayed(settings, base, fitted, run, {"one": unit}, events, str)[1]
+    return auditing._replayed(settings, base, fitted, run, {"one": unit}, events, SILENT)[1]
 
 
 def test_contributions_that_are_too_large_are_seen(monkeypatch):
@@ -287,9 +288,9 @@ def test_a_model_that_says_more_than_its_releases_is_seen(monkeypatch):
 )
 def test_what_cannot_be_audited_is_refused(settings, arguments):
     with pytest.raises(InputError, match="audit"):
-        audit(model(**settings), corpus(), **arguments)
+        audit_privacy(model(**settings), corpus(), **arguments)
 
 
 def test_a_corpus_of_a_few_units_is_refused():
     with pytest.raises(InputError, match="at least 10"):
-        audit(model(), corpus()[:5])
+        audit_privacy(model(), corpus()[:5])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from private_topics import PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit import AuditResult, audit, seal, sealed, verify
+from private_topics.audit import AuditResult, audit_privacy, seal, sealed, verify
 from private_topics.reports.audit import audit_context, markdown, write_audit
 from private_topics.reports.audit_scope import NOT_COMPARED
 
@@ -34,7 +34,9 @@ def statement(grouped: bool = False) -> dict[str, Any]:
 
 @cache
 def of_documents() -> AuditResult:
-    return audit(PrivateSpectralLDA(2, **SETTINGS, noise_seed=1), counts(), trials=10, fits=10, corpus="made up")
+    return audit_privacy(
+        PrivateSpectralLDA(2, **SETTINGS, noise_seed=1), counts(), trials=10, fits=10, corpus="made up"
+    )
 
 
 def changed(grouped: bool = False, **changes: Any) -> dict[str, Any]:

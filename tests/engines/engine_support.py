@@ -73,7 +73,7 @@ def every_unit_sum() -> dict[str, UnitSum]:
         unit_sums.PairNormHistogram(words, step),
         unit_sums.ClippedPairs(words, 0.05, step, step),
         unit_sums.FrameNormHistograms(words, frame, step),
-        unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step),
+        unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step, step, step),
         unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
     ]
     some = unit_sums.TopicStatistic(words, np.ascontiguousarray(topics.T[words]), np.full(4, 0.25), step)

@@ -15,8 +15,8 @@ from engine_support import N_WORDS, counts, every_unit_sum, fitted, frame_of, ki
 from private_support import captured_releases, numba_threads
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
-from private_topics.engines.opening import ENGINES as KNOWN
-from private_topics.engines.opening import open_corpus
+from private_topics.engines.protocol import ENGINES as KNOWN
+from private_topics.engines.protocol import open_corpus
 from private_topics.errors import InputError
 
 SPARK = (pytest.mark.spark, pytest.mark.xdist_group("spark"))  # one worker has the cluster

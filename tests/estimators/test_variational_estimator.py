@@ -10,8 +10,7 @@ from private_support import captured_releases
 from private_topics import BudgetLedger, InputError, PrivacyError, PrivateSpectralLDA, PrivateVariationalLDA
 from private_topics.evaluation import unigram_perplexity
 from private_topics.privacy.curves import gdp_epsilon
-from private_topics.privacy.subsampled import NON_NEGATIVE
-from private_topics.privacy.subsampling import subsampled_delta
+from private_topics.privacy.subsampling import NON_NEGATIVE, subsampled_delta
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.PrivacyWarning")
 

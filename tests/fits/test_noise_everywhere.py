@@ -32,7 +32,7 @@ from private_topics import InputError, PrivacyWarning, PrivateSpectralLDA, make_
 from private_topics.fits import choice, sequential
 from private_topics.inference.carried import FEWEST_SPECTRAL_WORDS, MOST_SPECTRAL_WORDS, SPECTRAL_WORDS
 from private_topics.releases import inside_frame
-from private_topics.releases.context import FitContext
+from private_topics.releases.release import FitContext
 from private_topics.spectral.whitening import DENSE_LIMIT
 from private_topics.sums.unit_sums import PairNormHistogram
 

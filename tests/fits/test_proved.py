@@ -41,7 +41,7 @@ from private_topics.fits import proved
 from private_topics.fits.proved import PROVED, contraction, first_topics, second_topics
 from private_topics.fits.sequential import released_frame
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.releases.unigram import release_unigram
+from private_topics.releases.moments import release_unigram
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 from private_topics.sums import quantised, unit_sums

@@ -45,7 +45,8 @@ from private_topics.fits.variational import (
 )
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.privacy.subsampling import SubsampledRun
+from private_topics.progress import Progress
 
 WORDS, TOPICS = 12, 3
 BUDGET = PrivacyBudget(1.0, 1e-6)
@@ -322,12 +323,17 @@ def test_full_minibatches_are_batch_variational_bayes(easy):
 
 def test_progress_names_the_step_and_nothing_else():
     said = []
+
+    class Listening(Progress):
+        def stage(self, name):
+            said.append(name)
+
     online_topics(
         lambda weights: np.ones_like(weights),
         4,
         2,
         Schedule(2, 1.0, 1.0, 0.7, 0.1),
         np.random.RandomState(0),
-        said.append,
+        Listening(),
     )
     assert said == ["minibatch 1 of 2", "minibatch 2 of 2"]

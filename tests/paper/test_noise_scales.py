@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from private_topics import InputError
-from private_topics.paper import noise_scales
+from private_topics.paper import bounds as noise_scales
 from private_topics.privacy.curves import gdp_delta
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from private_topics import InputError
 from private_topics.paper import utility_bounds as utility
-from private_topics.paper.noise_scales import tau
+from private_topics.paper.bounds import tau
 from private_topics.paper.utility_bounds import Quantities
 
 # √d = 10, √σ_1 = 0.8, σ_k = 0.25, σ_k^1.5 = 0.125, k = 16: √k = 4, k^1.25 = 32, k² = 256, k^2.5 = 1024.

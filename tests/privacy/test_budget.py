@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from private_topics.errors import PrivacyError, PrivacyWarning
-from private_topics.fits.split import BudgetSplit
+from private_topics.fits.fit import BudgetSplit
 from private_topics.privacy.budget import PrivacyBudget, sigma_for, warn_if_delta_large
 
 

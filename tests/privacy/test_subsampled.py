@@ -25,8 +25,14 @@ from private_topics.privacy.events import GaussianEvent, SubsampledGaussianEvent
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.randomness import NoiseStream
-from private_topics.privacy.subsampled import NON_NEGATIVE, SubsampledAccountant, SubsampledRun
-from private_topics.privacy.subsampling import dominating_losses, largest_step_mu, subsampled_delta
+from private_topics.privacy.subsampling import (
+    NON_NEGATIVE,
+    SubsampledAccountant,
+    SubsampledRun,
+    dominating_losses,
+    largest_step_mu,
+    subsampled_delta,
+)
 
 BUDGET = PrivacyBudget(1.0, 1e-6)
 ROOT_TWO = math.sqrt(2.0)

@@ -13,14 +13,12 @@ import pytest
 import release_suite
 from release_suite import check_description, check_made, check_neighbours, check_noise, check_order, check_untainted
 
-from private_topics import BudgetSplit, PrivacyError, PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit import audit
-from private_topics.audit.coverage import coverage
+from private_topics import BudgetSplit, PrivacyError, PrivateSpectralLDA, audit_privacy, make_lda_corpus
+from private_topics.audit.result import coverage
 from private_topics.fits import choice, sequential
 from private_topics.fits.fit import Fit, PrivateModel
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.context import FitContext
-from private_topics.releases.release import Release
+from private_topics.releases.release import FitContext, Release
 from private_topics.reports.sections import budget_of, graph_of
 from private_topics.sums.parts import Part
 from private_topics.sums.quantised import truncated
@@ -117,7 +115,7 @@ def test_graph_and_report_show_it(listed: Fit) -> None:
 def test_an_audit_attacks_it(listed: Fit) -> None:
     counts = make_lda_corpus(300, 20, 2, alpha0=0.1, mean_length=40, random_state=0)[0]
     estimator = PrivateSpectralLDA(2, epsilon=100.0, delta=1e-4, alpha0=0.1, refine_steps=1, noise_seed=3)
-    result = audit(estimator, counts, trials=20, fits=10, confidence=0.999)
+    result = audit_privacy(estimator, counts, trials=20, fits=10, confidence=0.999)
     attacked = {release.name: release for release in result.releases}
     assert attacked["capped lengths"].within
     assert 0.5 < attacked["capped lengths"].attained <= 1.0

@@ -20,8 +20,8 @@ from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.corpus.words.vocabulary import union_weights, user_units
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError, PrivacyError
+from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.sequential import SEQUENTIAL
-from private_topics.fits.split import BudgetSplit
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import zcdp_delta
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent

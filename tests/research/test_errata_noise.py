@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from counterexamples import noise
-from private_topics.paper import bounds, noise_scales
+from private_topics.paper import bounds
+from private_topics.paper import bounds as noise_scales
 from private_topics.privacy.curves import gdp_delta, mu_of_budget
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from private_topics.inference.refinement import start_counts, step_size, topics_of_counts
+from private_topics.inference.token_sampling import start_counts, step_size, topics_of_counts
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import project_to_simplex
 from private_topics.spectral.whitening import DENSE_LIMIT, top_eigenpairs, whitening_of

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.parts import DocumentWeights
-from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
-from private_topics.sums.third_order import FrameSums
 
 WORDS, RANK = 4, 2
 documents = st.lists(st.integers(0, WORDS - 1), max_size=6)  # tokens of one document

@@ -11,9 +11,8 @@ from scipy.stats import norm
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.parts import DocumentWeights
-from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
-from private_topics.sums.third_order import FrameSums
 
 FALSE_ALARM = 1e-6
 N, WORDS, TOPICS, ALPHA0 = 200_000, 6, 3, 0.8

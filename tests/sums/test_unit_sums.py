@@ -10,8 +10,8 @@ import pytest
 
 from private_support import Document, counts_of
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
+from private_topics.sums.moments import mirror_upper
 from private_topics.sums.parts import Part
-from private_topics.sums.second_order import mirror_upper
 from private_topics.sums.unit_sums import (
     ClippedFrameMoments,
     ClippedPairs,

@@ -1,8 +1,8 @@
 """Attacks on the guarantee of a private fit, by the user, with the user's settings: `private-topics audit`."""
 
-from private_topics.audit.auditing import audit
+from private_topics.audit.auditing import audit_privacy
 from private_topics.audit.made_up import corpus_like
 from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit
 from private_topics.audit.seal import seal, sealed, verify
 
-__all__ = ["AuditResult", "ReleaseAudit", "WholeAudit", "audit", "corpus_like", "seal", "sealed", "verify"]
+__all__ = ["AuditResult", "ReleaseAudit", "WholeAudit", "audit_privacy", "corpus_like", "seal", "sealed", "verify"]

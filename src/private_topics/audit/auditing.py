@@ -13,7 +13,7 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from private_topics.audit.bounds import epsilon_of
-from private_topics.audit.games import Played, play, seed_of, stakes_each, stakes_together
+from private_topics.audit.games import Played, Residual, play, residual, seed_of, stakes_each, stakes_together
 from private_topics.audit.neighbours import Base, extreme_units
 from private_topics.audit.recording import (
     CorpusDependenceError,
@@ -24,7 +24,6 @@ from private_topics.audit.recording import (
     record,
     replay,
 )
-from private_topics.audit.residuals import Residual, residual
 from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit, public_settings
 from private_topics.audit.sensitivity import Family, Farthest, exceeds
 from private_topics.audit.whole_fits import GUESSED_FROM, Attack, attack_final_model, attack_in_one_run
@@ -38,7 +37,7 @@ WHOLE_TESTS = 3
 FEWEST_TOGETHER = 3
 
 
-def audit(
+def audit_privacy(
     model: PrivateSpectralLDA,
     X: Any,
     *,

@@ -65,7 +65,7 @@ def corpus_like(
     n_jobs: int | None = None,
     progress: Progress = SILENT,
 ) -> tuple[sp.csr_array, np.ndarray | None]:
-    """Counts, and the user of each document or None, to audit a fitted model on: `audit(model, X, groups=groups)`.
+    """Counts, and the user of each document or None, for `audit_privacy` of a fitted model.
 
     Parameters
     ----------

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from private_topics.audit.neighbours import Base
+from private_topics.releases.moments import UNIGRAM
 
 SETTINGS = ("n_components", "epsilon", "delta", "alpha0", "configuration", "refine_steps", "random_state")
 
@@ -93,3 +95,58 @@ def public_settings(settings: dict[str, Any], base: Base, trials: int, fits: int
     found |= {"budget_split": None if split is None else split.as_dict(), "trials": trials, "fits": fits}
     found |= {"seeded": settings["noise_seed"] is not None, "unit": "document" if base.unit is None else "user"}
     return found | {"n_units": base.n_units, "n_documents": int(base.counts.shape[0]), "n_words": base.n_words}
+
+
+SAME_SETTINGS = ("epsilon", "delta", "configuration", "sampler")
+SAME_NOISE = 1e-6
+
+
+def coverage(result: AuditResult, model: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that the page states; `complete` where the audit attacked all that the model's statement lists."""
+    audited = result.statement
+    attacked = [release.name for release in result.releases]
+    claimed = [str(release["name"]) for release in model.get("releases", ())]
+    found: dict[str, Any] = {
+        name: {"model": model.get(name), "audit": audited.get(name)} for name in ("unit", "n_units")
+    }
+    found["n_words"] = {"model": _words(model), "audit": result.settings.get("n_words")}
+    found["releases"] = {"model": len(claimed), "audit": len(attacked)}
+    found["not_attacked"] = [name for name in claimed if name not in attacked]
+    found["not_in_model"] = [name for name in attacked if name not in claimed]
+    found["same_order"] = _among(claimed, attacked) == _among(attacked, claimed)
+    found["other_settings"] = [name for name in SAME_SETTINGS if model.get(name) != audited.get(name)]
+    found["noise"] = _noise(audited, model)
+    found["same_noise"] = all(abs(ratio - 1.0) <= SAME_NOISE for ratio in found["noise"] or [])
+    return found | {"complete": _complete(found)}
+
+
+def _complete(found: Mapping[str, Any]) -> bool:
+    unit = found["unit"]
+    return bool(
+        unit["model"] is not None
+        and unit["model"] == unit["audit"]
+        and found["releases"]["model"]
+        and not found["not_attacked"]
+        and not found["other_settings"]
+        and found["same_order"]
+        and found["same_noise"]
+    )
+
+
+def _words(statement: Mapping[str, Any]) -> int | None:
+    numbers = {release["name"]: int(release["coordinates"]) for release in statement.get("releases", ())}
+    return numbers.get(UNIGRAM.name)
+
+
+def _among(names: list[str], others: list[str]) -> list[str]:
+    return [name for name in names if name in others]
+
+
+def _noise(audited: Mapping[str, Any], model: Mapping[str, Any]) -> list[float] | None:
+    """The least and the most noise of a common release, in units of its sensitivity, over the model's."""
+    ours, theirs = (
+        {str(one["name"]): one["sigma"] / one["sensitivity"] for one in statement.get("releases", ())}
+        for statement in (audited, model)
+    )
+    ratios = [ours[name] / theirs[name] for name in ours if name in theirs]
+    return [float(min(ratios)), float(max(ratios))] if ratios else None

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from private_topics._version import versions
-from private_topics.audit.coverage import coverage
-from private_topics.audit.result import AuditResult
+from private_topics.audit.result import AuditResult, coverage
 from private_topics.errors import InputError
 
 BEGIN, END = "----- begin sealed audit -----", "----- end sealed audit -----"

@@ -21,7 +21,7 @@ from private_topics.audit.recording import fit_quietly, record
 from private_topics.audit.sensitivity import copies_for
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.fits.private import FitSettings
-from private_topics.releases.unigram import UNIGRAM
+from private_topics.releases.moments import UNIGRAM
 
 LARGEST_PART = 0.5
 """Of the units, that canaries of the one run may replace."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from private_topics.audit import audit, corpus_like, seal, sealed
+from private_topics.audit import audit_privacy, corpus_like, seal, sealed
 from private_topics.audit.made_up import corpus_for, fresh
 from private_topics.audit.recording import audited_parameters
 from private_topics.cli.models import write_model_report
@@ -118,7 +118,7 @@ def audited(
         f"{'documents' if groups is None else 'users'}."
     )
     with screen.progress(stages=STAGES, show_documents=False) as progress:
-        result = audit(estimator, counts, groups=groups, corpus=where, progress=progress, **asdict(games))
+        result = audit_privacy(estimator, counts, groups=groups, corpus=where, progress=progress, **asdict(games))
     return sealed(result, None if model is None else model.privacy_.to_dict())
 
 

@@ -29,10 +29,10 @@ from private_topics.estimators.texts import (
     Vocabulary,
     fit_texts,
 )
+from private_topics.fits.sequential import STAGES
 from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
-STAGES_BEFORE_REFINEMENT = 3
 
 
 def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
@@ -63,7 +63,7 @@ def started(engine: str, master: str | None) -> str:
 def shown(screen: Screen, model: TopicEstimator, show_documents: bool) -> Iterator[Progress]:
     """The stages of the model's fit on the screen."""
     private = isinstance(model, PrivateSpectralLDA)
-    stages = STAGES_BEFORE_REFINEMENT + model.refine_steps if private else None
+    stages = len(STAGES) + model.refine_steps if private else None
     with screen.progress(stages=stages, show_documents=show_documents) as progress:
         model.set_params(verbose=Stopping(progress))
         yield progress

@@ -18,12 +18,16 @@ from private_topics.corpus.counts.layout import ranks_of, select_words
 from private_topics.corpus.counts.matrix import document_lengths, take_listed, take_rows
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.errors import InputError
-from private_topics.inference.refinement import FEWEST_BATCHES, SMALLEST_BATCH, step_size, topics_of_counts
-from private_topics.inference.token_sampling import document_statistic
+from private_topics.inference.token_sampling import (
+    FEWEST_BATCHES,
+    SMALLEST_BATCH,
+    document_statistic,
+    step_size,
+    topics_of_counts,
+)
 from private_topics.progress import Progress
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.parts import SHORTEST, DocumentWeights, Part
-from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
-from private_topics.sums.third_order import FrameSums
 from private_topics.sums.unit_sums import Totals, UnitSum
 
 SAMPLE_DOCUMENTS, FREQUENCY_DOCUMENTS = 50_000, 4096

@@ -1,16 +1,21 @@
-"""What a fit asks of the machine that holds the documents. One protocol: a private fit asks for exact sums only."""
+"""What a fit asks of the machine that holds the documents. One protocol: a private fit asks for exact sums only.
+
+The engines are known by name; one that needs an extra is imported only where it is asked for.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NoReturn
+from importlib import import_module
+from typing import Any, NoReturn
 
 import numpy as np
 
+from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.errors import InputError
 from private_topics.progress import Progress
-from private_topics.sums.third_order import FrameSums
+from private_topics.sums.moments import FrameSums
 from private_topics.sums.unit_sums import Totals, UnitSum
 
 
@@ -64,3 +69,17 @@ class Corpus(ABC):
         raise InputError(
             f"{type(self).__name__} computes the sums of private fits only. Use engine='local' or 'gpu'."
         )
+
+
+ENGINES = {
+    "local": ("private_topics.engines.local", "LocalCorpus"),
+    "spark": ("private_topics.engines.spark.corpus", "SparkCorpus"),
+    "gpu": ("private_topics.engines.gpu.corpus", "GpuCorpus"),
+}
+
+
+def open_corpus(engine: str, blocks: CountBlocks, groups: Any = None) -> Corpus:
+    """The corpus where `engine` can add over it; the caller closes it."""
+    module, name = ENGINES[engine]
+    corpus: Corpus = getattr(import_module(module), name).of(blocks, groups)
+    return corpus

@@ -11,9 +11,8 @@ import numpy as np
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
-from private_topics.fits.fit import Spectrum
+from private_topics.fits.fit import BudgetSplit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
-from private_topics.fits.split import BudgetSplit
 from private_topics.parameters import check_parameters
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.utils import check_random_state
 
-from private_topics.engines.opening import open_corpus
+from private_topics.engines.protocol import open_corpus
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.fits.plain import fit_unnoised
 from private_topics.parameters import check_parameters, one_of

@@ -14,8 +14,7 @@ from functools import partial
 from itertools import chain, tee
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from private_topics.corpus.counts.counted_texts import CountedTexts
-from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
@@ -23,8 +22,8 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA, fit_in, settings_of
 from private_topics.estimators.spectral import SpectralLDA
+from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.private import PrivateFit
-from private_topics.fits.split import BudgetSplit
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun

@@ -30,7 +30,7 @@ from private_topics.parameters import check_parameters
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
-from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.privacy.subsampling import SubsampledRun
 from private_topics.progress import progress_of
 from private_topics.threads import limited_threads
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.errors import InputError
-from private_topics.inference.refinement import start_counts, topics_of_counts
+from private_topics.inference.token_sampling import start_counts, topics_of_counts
 from private_topics.progress import Progress
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import lda_second_moment, lda_third_moment, simplex_rows, topic_weights
 from private_topics.spectral.whitening import whitening_of
-from private_topics.sums.third_order import FrameSums
+from private_topics.sums.moments import FrameSums
 
 PLAIN_SPECTRAL_WORDS = 1000
 FLOOR_OF_UNIGRAM = 0.001

@@ -10,17 +10,15 @@ from typing import Any, Self
 from sklearn.utils import check_random_state
 
 from private_topics.corpus.counts.block_source import CountBlocks
-from private_topics.engines.opening import open_corpus
-from private_topics.engines.protocol import Corpus
+from private_topics.engines.protocol import Corpus, open_corpus
 from private_topics.errors import InputError
-from private_topics.fits.fit import Fit, PrivateModel
-from private_topics.fits.split import BudgetSplit
+from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import Progress
-from private_topics.releases.context import FitContext
+from private_topics.releases.release import FitContext
 from private_topics.threads import limited_threads
 
 

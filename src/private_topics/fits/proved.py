@@ -24,7 +24,6 @@ from private_topics.fits.fit import Fit, PrivateModel
 from private_topics.fits.sequential import released_frame
 from private_topics.inference.carried import SPECTRAL_WORDS, check_size, most_frequent, on_all_words, warn_if_fewer
 from private_topics.inference.denoising import unigram_posterior
-from private_topics.releases.context import FitContext
 from private_topics.releases.eigenpairs import (
     EIGENPAIRS,
     TOPICS,
@@ -34,6 +33,13 @@ from private_topics.releases.eigenpairs import (
     released_topics,
 )
 from private_topics.releases.inside_frame import FRAME_THIRD, FRAME_THIRD_AGAIN, ask_moment, release_third
+from private_topics.releases.moments import (
+    SECOND_MOMENT,
+    THIRD_MOMENT,
+    UNIGRAM,
+    release_third_moment,
+    release_unigram,
+)
 from private_topics.releases.norms import (
     FRAME_THIRD_FACTORS,
     FRAME_THIRD_NORMS,
@@ -43,10 +49,7 @@ from private_topics.releases.norms import (
     THIRD_NORMS,
     scale_of,
 )
-from private_topics.releases.release import Release
-from private_topics.releases.second_moment import SECOND_MOMENT
-from private_topics.releases.third_moment import THIRD_MOMENT, release_third_moment
-from private_topics.releases.unigram import UNIGRAM, release_unigram
+from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.certificate import Certificate, centre_of, certify
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.power_method import decompose

@@ -23,7 +23,10 @@ from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.fit import Fit, PrivateModel
 from private_topics.paper.bounds import (
+    analytic_sigma,
+    classical_sigma,
     gap_of_eigenvalues,
+    procedure_lower_bound,
     published_eigenvector_sensitivity,
     published_second_moment_sensitivity,
     published_tensor_sensitivity,
@@ -31,13 +34,11 @@ from private_topics.paper.bounds import (
     published_topic_sensitivity,
     unwhitening_factor,
 )
-from private_topics.paper.noise_scales import analytic_sigma, classical_sigma, procedure_lower_bound
 from private_topics.privacy.lattice import LARGEST_INTEGER, step_for
 from private_topics.privacy.mechanisms import Released
 from private_topics.privacy.queries import Kind, Query
 from private_topics.privacy.simple_composition import Calibration, SimpleRun
-from private_topics.releases.context import FitContext
-from private_topics.releases.release import Release
+from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.frame import ABOVE_EDGE
 from private_topics.spectral.power_method import EigenPairs, decompose
 from private_topics.spectral.topics import (
@@ -48,10 +49,9 @@ from private_topics.spectral.topics import (
     topic_weights,
 )
 from private_topics.spectral.whitening import Whitening, whitening_of
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.parts import DocumentWeights
 from private_topics.sums.quantised import rounded
-from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
-from private_topics.sums.third_order import FrameSums
 
 MOST_DENSE_WORDS = 5_000
 FEWEST_PUBLISHED_UNITS = 3

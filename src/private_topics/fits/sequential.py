@@ -24,8 +24,15 @@ from private_topics.inference.carried import (
 )
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.context import FitContext
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
+from private_topics.releases.moments import (
+    SECOND_MOMENT,
+    UNIGRAM,
+    UNIGRAM_AGAIN,
+    release_second_moment,
+    release_unigram,
+    sharpened_unigram,
+)
 from private_topics.releases.norms import (
     FRAME_FACTORS,
     FRAME_SECOND_NORMS,
@@ -34,9 +41,8 @@ from private_topics.releases.norms import (
     SECOND_NORMS,
     scale_of,
 )
-from private_topics.releases.second_moment import SECOND_MOMENT, release_second_moment
+from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.releases.unigram import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
 from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
 from private_topics.threads import one_order
 
@@ -61,6 +67,8 @@ FRACTIONS = {
     "tensor": 0.06,
     "refine": 0.655,
 }
+STAGES = ("unigram", "second moment", "moments inside the frame")
+"""What a fit reports before the refinement, of which it reports every step."""
 OVERSAMPLE = 10
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 
@@ -68,11 +76,11 @@ LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 def model(context: FitContext) -> PrivateModel:
     """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
-    context.progress.stage("unigram")
+    context.progress.stage(STAGES[0])
     noisy_unigram = release_unigram(context)
     unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
     words = most_frequent(unigram, spectral_words(context.run.mu_total, context.n_units))
-    context.progress.stage("second moment")
+    context.progress.stage(STAGES[1])
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
     carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
     frame = released_frame(context, words, unigram, carried)
@@ -80,7 +88,7 @@ def model(context: FitContext) -> PrivateModel:
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return unigram_model(context, noisy_unigram, frame)
-    context.progress.stage("moments inside the frame")
+    context.progress.stage(STAGES[2])
     topics, alpha = spectral_topics(context, words, unigram, frame, k)
     if context.refine_steps:
         if refined.words is None:

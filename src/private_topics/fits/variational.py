@@ -24,7 +24,7 @@ from private_topics.inference.carried import check_size
 from private_topics.inference.fold_in import fold_in, topic_statistic
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import Query
-from private_topics.privacy.subsampled import SubsampledRun
+from private_topics.privacy.subsampling import SubsampledRun
 from private_topics.progress import Progress
 from private_topics.releases.statistic import MINIBATCH
 from private_topics.sums.norms import statistic_norms

@@ -18,6 +18,32 @@ from private_topics.corpus.counts.layout import WordBlock, interleaved, word_blo
 from private_topics.corpus.counts.matrix import row_sums
 from private_topics.inference.fold_in import fold_in, topic_statistic
 
+SMOOTHING = 1.0
+START_UNIGRAM_SHARE = 0.5
+SMALLEST_BATCH, FEWEST_BATCHES = 32, 40
+
+
+def topics_of_counts(expected: np.ndarray) -> np.ndarray:
+    """Words × topics with columns that sum to one: the posterior mean under a symmetric Dirichlet prior."""
+    smoothed = expected + SMOOTHING
+    smoothed /= smoothed.sum(axis=0)
+    return smoothed
+
+
+def start_counts(topics: np.ndarray, unigram: np.ndarray, n_tokens: float) -> np.ndarray:
+    """Pseudo-counts (words × topics) that stand for the spectral topics, all of the same size.
+
+    Half of the unigram model keeps every word reachable, and lets the common words spread over the topics.
+    """
+    mixed = (1.0 - START_UNIGRAM_SHARE) * topics + START_UNIGRAM_SHARE * unigram
+    return np.ascontiguousarray(mixed.T) * (n_tokens / len(topics))
+
+
+def step_size(step: int) -> float:
+    """Weight of the new batch in the running statistic (Hoffman, Blei & Bach 2010)."""
+    return float((step + 2.0) ** -0.5)
+
+
 BURN_IN, SAMPLES = 5, 8
 WARMTH = 5.0  # the prior falls from WARMTH times its value during the burn-in, so documents first move freely
 LONGEST_SAMPLED = 20_000

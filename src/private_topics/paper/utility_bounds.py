@@ -16,14 +16,15 @@ from functools import partial
 from private_topics.errors import InputError
 from private_topics.paper.bounds import (
     documents,
+    procedure_lower_bound,
     published_third_moment_sensitivity,
     ratio,
     require_positive,
     spectral_number,
+    tau,
     topics,
 )
 from private_topics.paper.graph import CONFIGURATIONS
-from private_topics.paper.noise_scales import procedure_lower_bound, tau
 
 # What the budget of a configuration is divided over: its noisy edges, and the releases of Procedure 1.
 PARTS = {

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from private_topics.fits.choice import proved_fit
+from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.sequential import OVERSAMPLE
-from private_topics.fits.split import BudgetSplit
 from private_topics.inference.carried import (
     SPECTRAL_WORDS,
     averaged_noise,

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from private_topics.bisection import smallest
-from private_topics.paper.noise_scales import tau
+from private_topics.paper.bounds import tau
 from private_topics.paper.utility_bounds import (
     PARTS,
     equal_taus,

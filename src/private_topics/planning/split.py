@@ -13,7 +13,7 @@ from typing import Any
 
 from private_topics.errors import InputError
 from private_topics.fits.choice import proved_fit
-from private_topics.fits.split import BudgetSplit
+from private_topics.fits.fit import BudgetSplit
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_error, expected_topics
 
 SECOND = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)

@@ -21,7 +21,7 @@ NOT_COVERED = (
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseLine:
     """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget.
 
     The sensitivity is in the L2 norm for a Gaussian event, in the L1 norm for a Laplace event; `sigma` is the
@@ -66,7 +66,7 @@ class PrivacyStatement:
     private: bool
     public: tuple[str, ...]
     not_covered: tuple[str, ...]
-    releases: tuple[Release, ...]
+    releases: tuple[ReleaseLine, ...]
     components: str
 
     @property
@@ -118,7 +118,7 @@ class PrivacyStatement:
             raise PrivacyError("The privacy statement is incomplete or has unknown entries.")
         values = dict(data)
         try:
-            values["releases"] = tuple(Release(**release) for release in data["releases"])
+            values["releases"] = tuple(ReleaseLine(**release) for release in data["releases"])
             for name in ("reasons", "public", "not_covered"):
                 values[name] = tuple(data[name])
             found = cls(**values)
@@ -141,7 +141,7 @@ class PrivacyStatement:
         )
 
 
-def _is_sound_release(release: Release) -> bool:
+def _is_sound_release(release: ReleaseLine) -> bool:
     return (
         all(isinstance(text, str) for text in (release.name, release.kind, release.proof))
         and bool(release.name.strip())
@@ -176,7 +176,7 @@ def statement_of(
 ) -> PrivacyStatement:
     """The statement of a finished run; ``reasons`` why its guarantee is not proved, none if it is."""
     releases = tuple(
-        Release(
+        ReleaseLine(
             name=event.name,
             kind=type(event).__name__,
             coordinates=event.coordinates,

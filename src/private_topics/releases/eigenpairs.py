@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from private_topics.privacy.mechanisms import Asked, Released
-from private_topics.releases.context import FitContext
-from private_topics.releases.release import Release
+from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.certificate import (
     UP,
     Certificate,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from private_topics.privacy.mechanisms import Asked, Released
-from private_topics.releases.context import FitContext
 from private_topics.releases.norms import (
     FRAME_FACTORS,
     FRAME_SECOND_NORMS,
@@ -17,7 +16,7 @@ from private_topics.releases.norms import (
     FRAME_THIRD_NORMS,
     clips_of,
 )
-from private_topics.releases.release import Release
+from private_topics.releases.release import FitContext, Release
 from private_topics.sums.quantised import ASSEMBLY_ERROR
 from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistograms
 

@@ -3,15 +3,24 @@
 A fit is an ordered list of releases. The check of a budget split, the small shares, what an early stop leaves
 unspent, the noisy edges of the graph, the stages of a report, what an audit must attack, the tests of all releases
 and the table of proofs read these descriptions; none of them knows a release by name.
+
+A fit asks for one by `FitContext.release`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from private_topics.privacy.queries import Kind
-from private_topics.sums.unit_sums import UnitSum
+import numpy as np
+
+from private_topics.engines.protocol import Corpus
+from private_topics.privacy.lattice import step_for, widened
+from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
+from private_topics.privacy.queries import Kind, Query
+from private_topics.progress import SILENT, Progress
+from private_topics.sums.unit_sums import Totals, UnitSum
 
 NON_NEGATIVE = 2.0**0.5
 """How far apart two non-negative arrays of norm at most one can be; signed ones can be 2 apart."""
@@ -52,3 +61,85 @@ class Release:
     def made(self, name: str) -> bool:
         """Whether a statement's line of this name is this release."""
         return name == self.name or (self.repeated and name.rstrip("0123456789") == f"{self.name} ")
+
+
+Derived = Callable[[Totals], Sequence[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """One private fit under way. All but the documents behind `corpus` is public or released."""
+
+    run: PrivateRun
+    corpus: Corpus
+    releases: tuple[Release, ...]
+    split: Mapping[str, float]
+    n_topics: int
+    alpha0: float = 1.0
+    refine_steps: int = 0
+    random_state: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
+    progress: Progress = SILENT
+
+    @property
+    def n_units(self) -> int:
+        return self.corpus.n_units
+
+    @property
+    def n_words(self) -> int:
+        return self.corpus.n_words
+
+    def release(
+        self, asked: Sequence[Asked], unit_sum: UnitSum, derived: Derived | None = None
+    ) -> tuple[Released, ...]:
+        """What one pass over the corpus adds up, with noise, one value for each that is asked for.
+
+        `derived` makes the values of the exact sums; by default they are what the sum itself makes of them.
+        """
+        return self.run.release_sums(self.corpus, unit_sum, asked, derived or unit_sum.aggregates)
+
+    def share(self, release: Release) -> float:
+        """The part of the budget of a release: its fraction, divided among those that name the same one."""
+        assert release.share is not None
+        return self.split[release.share] / self._sharing(release.share, self.releases)
+
+    def unspent(self) -> float:
+        """What the releases of the list that were not made yet leave of the budget."""
+        made = [event.name for event in self.run.released_events]
+        left = [release for release in self.releases if not any(map(release.made, made))]
+        parts = [self._sharing(name, left) * (self.split[name] / count) for name, count in self._shared()]
+        return float(sum(parts))
+
+    def _sharing(self, name: str, releases: Sequence[Release]) -> int:
+        return sum(release.share == name for release in releases)
+
+    def _shared(self) -> list[tuple[str, int]]:
+        """The fractions that the releases of the fit divide, the last first, and by how many each is divided."""
+        counts = ((name, self._sharing(name, self.releases)) for name in reversed(list(self.split)))
+        return [(name, count) for name, count in counts if count]
+
+    def ask(self, release: Release, share: float | None = None, *, clip: float = 1.0) -> Asked:
+        """A release on the lattice that suits its noise; `clip` bounds the norm of one unit's contribution."""
+        assert release.sensitivity is not None
+        share = self.share(release) if share is None else share
+        sensitivity = float(release.sensitivity * clip)
+        draft = Query(release.name, release.kind, sensitivity, 1.0, release.proof)
+        step = step_for(self.run.sigma(draft, share), self.n_units, self.n_units * clip)
+        return Asked(replace(draft, step=step), share)
+
+    def ask_assembled(
+        self, release: Release, share: float | None = None, *, clip: float, error: float, entries: int
+    ) -> Asked:
+        """A release put together in float64 from exact sums: its sensitivity carries `error` and the rounding."""
+        assert release.sensitivity is not None
+        sensitivity = release.sensitivity * clip
+        largest = 2.0 * self.n_units * clip
+        return self.ask_certified(release, share, sensitivity, error=error, largest=largest, entries=entries)
+
+    def ask_certified(
+        self, release: Release, share: float | None, sensitivity: float, *, error: float, largest: float, entries: int
+    ) -> Asked:
+        """Numbers with a known sensitivity and a known numerical error, none above `largest`."""
+        step = step_for(sensitivity / self.run.mu_total, self.n_units, largest)
+        wide = widened(sensitivity, float_error=error, step=step, entries=entries)
+        share = self.share(release) if share is None else share
+        return Asked(Query(release.name, release.kind, wide, step, release.proof), share)

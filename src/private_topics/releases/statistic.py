@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.context import FitContext
-from private_topics.releases.release import NON_NEGATIVE, Release
+from private_topics.releases.release import NON_NEGATIVE, FitContext, Release
 from private_topics.sums.unit_sums import TopicStatistic
 
 REFINEMENT = Release(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -171,8 +172,8 @@ def setting_text(value: Any) -> str:
         value = value.item()
     if isinstance(value, list | tuple):
         return ", ".join(setting_text(item) for item in value) or "none"
-    if is_dataclass(value) and not isinstance(value, type):
-        return ", ".join(f"{name} {setting_text(item)}" for name, item in asdict(value).items())
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {setting_text(item)}" for name, item in value.items())
     return str(value) if isinstance(value, PLAIN) else type(value).__name__
 
 

@@ -12,10 +12,9 @@ import numpy as np
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, interleaved
+from private_topics.sums.moments import add_first_moment, add_second_moment, symmetric_part
 from private_topics.sums.parts import DocumentWeights, Part
 from private_topics.sums.quantised import SAFETY, truncated
-from private_topics.sums.second_order import add_first_moment, add_second_moment
-from private_topics.sums.third_order import symmetric_part
 from private_topics.sums.unit_sums import Totals
 
 

@@ -20,10 +20,10 @@ from numba import njit, prange
 from private_topics.corpus.counts.layout import WordBlock, ranks_of, select_words
 from private_topics.corpus.counts.matrix import take_rows
 from private_topics.errors import InputError
+from private_topics.sums.moments import FrameSums
 from private_topics.sums.norms import BINS, add_norms
 from private_topics.sums.parts import SHORTEST, DocumentWeights, Part
 from private_topics.sums.quantised import rounded, truncated
-from private_topics.sums.third_order import FrameSums
 from private_topics.sums.unit_sums import AddedUp, Totals, clip_factors
 from private_topics.threads import one_order
 

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from private_topics.inference.fold_in import fold_in
+from private_topics.sums.moments import add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.norms import BINS, add_norms, count_norms, pair_norms, statistic_norms
 from private_topics.sums.parts import Part
 from private_topics.sums.quantised import (
@@ -27,7 +28,6 @@ from private_topics.sums.quantised import (
     rounded,
     truncated,
 )
-from private_topics.sums.second_order import add_first_moment, add_second_moment, mirror_upper
 from private_topics.threads import one_order
 
 Totals = tuple[np.ndarray, ...]

@@ -14,8 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from private_topics import PrivateSpectralLDA, SpectralLDA
 from private_topics.corpus.counts import counting
 from private_topics.corpus.counts.blocks import as_blocks
-from private_topics.corpus.counts.counted_texts import CountedTexts
-from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.tokens import Tokeniser

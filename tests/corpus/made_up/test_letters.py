@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 
 from private_topics.corpus.made_up import letters
-from private_topics.corpus.made_up.letter_words import CLOSES, OPENINGS
-from private_topics.corpus.made_up.letters import make_letters, topic_names, true_topics, write_letters
+from private_topics.corpus.made_up.letters import (
+    CLOSES,
+    OPENINGS,
+    make_letters,
+    topic_names,
+    true_topics,
+    write_letters,
+)
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 

@@ -11,13 +11,19 @@ import numpy as np
 from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.engines.gpu.sums import kernel, products_of_pairs, project
 from private_topics.engines.protocol import Corpus, CorpusSize
-from private_topics.inference.refinement import FEWEST_BATCHES, SMALLEST_BATCH, SMOOTHING, step_size
-from private_topics.inference.token_sampling import BURN_IN, SAMPLES, WARMTH
+from private_topics.inference.token_sampling import (
+    BURN_IN,
+    FEWEST_BATCHES,
+    SAMPLES,
+    SMALLEST_BATCH,
+    SMOOTHING,
+    WARMTH,
+    step_size,
+)
 from private_topics.progress import Progress
+from private_topics.sums.moments import FrameSums, mirror_upper
 from private_topics.sums.parts import SHORTEST
 from private_topics.sums.quantised import finest_step
-from private_topics.sums.second_order import mirror_upper
-from private_topics.sums.third_order import FrameSums
 
 GPU_BATCH = 131_072
 PRODUCTS_AT_ONCE = 1 << 18  # documents whose products of pairs are held at a time

@@ -21,7 +21,7 @@ from private_topics.fits.published import Published
 from private_topics.paper.bounds import MomentWeights
 from private_topics.paper.experiments.rows import MEASURED, REFUSED
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.releases.context import FitContext
+from private_topics.releases.release import FitContext
 
 PUBLISHED = tuple(f"config {number} published" for number in (1, 2, 3, 4))
 PROVED = ("config 1 proved", "config 2 proved")
