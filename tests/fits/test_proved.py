@@ -154,6 +154,7 @@ def test_no_extreme_neighbours_exceed_the_sensitivity(configuration, basis, posi
         check_sensitivity(neighbours, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", [1, 2])
 @pytest.mark.parametrize(("epsilon", "n_units"), [(0.05, 2**26), (1.0, 2**18), (1e4, 5)])
 def test_no_lattice_makes_neighbours_exceed_the_sensitivity(configuration, epsilon, n_units):

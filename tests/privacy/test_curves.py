@@ -67,7 +67,6 @@ def test_negative_epsilon_extends_the_curve(mu: float, epsilon: float) -> None:
     assert gdp_delta(mu, -epsilon) == pytest.approx(float(reference_delta(mu, -epsilon)), rel=1e-8)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(epsilons, deltas)
 def test_rho_of_budget_is_safe_and_below_the_gaussian_one(epsilon: float, delta: float) -> None:

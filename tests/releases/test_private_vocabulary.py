@@ -159,6 +159,7 @@ def test_the_result_does_not_depend_on_the_order_or_on_how_units_are_read() -> N
         assert release_vocabulary(run_with(noise_seed=5), again, share=1.0, most_words_per_unit=12) == first
 
 
+@pytest.mark.slow
 def test_common_words_are_found() -> None:
     """At epsilon 1 a tenth of the budget names the words of more than a hundred or so of 3,000 units."""
     units = zipf_units(3_000)

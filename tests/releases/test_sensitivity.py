@@ -176,6 +176,7 @@ def test_no_extreme_neighbours_exceed_the_sensitivity(frame, clips):
         check_sensitivity(neighbours, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_units", [7, 2**18, 2**26])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 1e4])
 def test_no_lattice_makes_neighbours_exceed_the_sensitivity(epsilon, n_units):
@@ -283,6 +284,7 @@ def test_search_finds_no_neighbours_beyond_the_sensitivity(public, first, second
         check_sensitivity(neighbours, name)
 
 
+@pytest.mark.slow
 def test_the_search_too_catches_a_wrong_sensitivity():
     """The search's own space of inputs holds, for every release, neighbours beyond 0.7 of the sensitivity."""
     frame = np.array([[1.0], [-1.0], [1.0], [-1.0], [0.5], [1.0]])
