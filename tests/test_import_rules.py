@@ -128,3 +128,44 @@ def test_a_planted_violation_is_caught(module, source):
 )
 def test_what_is_allowed_is_let_through(module, source):
     assert violations(source, module) == []
+
+
+# -- sums and noise meet in one place --------------------------------------------------------------------------------
+
+OWN_SUMS = {"fits/published", "fits/variational"}  # which add up themselves: one is not proved, one draws minibatches
+PUBLIC = {"n_units", "n_words", "grouped"}
+
+
+def looks_at_the_corpus(source: str) -> list[str]:
+    """Where a module asks an engine for a total, or takes more than public numbers from a corpus."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            on_corpus = ast.unparse(node.value).split(".")[-1] == "corpus"
+            if node.attr == "total" or (on_corpus and node.attr not in PUBLIC | {"close"}):
+                found.append(ast.unparse(node))
+        elif isinstance(node, ast.For | ast.comprehension) and ast.unparse(node.iter).split(".")[-1] == "corpus":
+            found.append(f"for … in {ast.unparse(node.iter)}")
+    return found
+
+
+@pytest.mark.parametrize("package", ["releases", "fits"])
+def test_no_fit_sees_a_sum_without_noise(package):
+    for path in sorted((SOURCE / package).glob("*.py")):
+        module = path.relative_to(SOURCE).with_suffix("").as_posix()
+        if module not in OWN_SUMS | {"fits/plain"}:
+            assert looks_at_the_corpus(path.read_text(encoding="utf-8")) == [], module
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "exact = context.corpus.total(NormedCounts(3, 1.0))",
+        "exact = corpus.total(unit_sum)",
+        "blocks = self.corpus.blocks",
+        "lengths = [part.lengths for part in context.corpus]",
+        "for part in corpus:\n    pass",
+    ],
+)
+def test_a_planted_look_at_the_corpus_is_caught(source):
+    assert looks_at_the_corpus(source)
