@@ -106,7 +106,7 @@ class PrivacyStatement:
         lines.append(f"{'total':<24}{'':>16}{'':>14}{'':>12}{sum(r.share for r in self.releases):>9.2%}")
         if any(r.names_words for r in self.releases):
             lines.append(
-                "≤ n per unit: at most n words per unit are counted; words above the threshold are named, no numbers."
+                "per unit: at most this many words are counted; words above the threshold are named, no numbers."
             )
         return "\n".join(lines)
 
