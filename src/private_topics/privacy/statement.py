@@ -74,7 +74,7 @@ class PrivacyStatement:
         """A paragraph to read aloud."""
         if not self.private:
             return (
-                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: whoever knows the "
+                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: anyone who knows the "
                 "seed can remove it. Fit again without noise_seed before anything is published."
             )
         names = ", ".join(release.name for release in self.releases)
@@ -88,7 +88,7 @@ class PrivacyStatement:
         return (
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
             f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
-            f"exp({self.epsilon:g}){exception}. Whoever sees the model, and whatever "
+            f"exp({self.epsilon:g}){exception}. Anyone who sees the model, whatever "
             f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "
