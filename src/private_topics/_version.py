@@ -4,7 +4,7 @@ __version__ = "0.1.0"
 
 
 def versions() -> dict[str, str]:
-    """What a number came from. Imports stand here because a command that prints its help must load nothing heavy."""
+    """What a number came from. Imports are inside because a command that prints its help must load nothing heavy."""
     import platform
 
     import numpy

@@ -21,11 +21,11 @@ class LedgerError(PrivacyError):
 
 
 class PrivacyWarning(UserWarning):
-    """The guarantee holds, but is weak or buys little at these settings."""
+    """The guarantee holds, but is weak, or the model is poor at these settings."""
 
 
 class EngineError(RuntimeError):
-    """Where the sums are computed, something failed: a task of a cluster, its start, the connection to it."""
+    """An engine failed while computing sums: a task of a cluster, its start, the connection to it."""
 
 
 def warn_user(message: str) -> None:

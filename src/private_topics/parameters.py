@@ -23,7 +23,7 @@ class Constraint:
 
 
 def in_range(value: Any, smallest: float, largest: float) -> bool:
-    """Whether a value is a real number of this range; compared as it is, for `float` of a large int overflows."""
+    """Whether a value is a real number of this range; not converted, since `float` of a large int overflows."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and bool(smallest <= value <= largest)
 

@@ -1,4 +1,4 @@
-"""What a run tells whoever waits for it: nothing, one line per stage on standard error, or bars on a screen."""
+"""What a run shows of its progress: nothing, one line per stage on standard error, or bars on a screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 class Progress:
-    """What hears of a run's stages and of the texts it reads. This one ignores all callbacks."""
+    """Callbacks for a run's stages and for the texts it reads. This class ignores them all."""
 
     def stage(self, name: str) -> None:
         """A stage begins."""

@@ -1,6 +1,6 @@
-"""Files that are there as a whole or not at all: written beside their place, synced, then moved onto it.
+"""Files that are complete or absent: written next to their destination, synced, then moved onto it.
 
-A full disk, an interrupt or a crash leaves the file of before, or none. A crash may also leave a hidden file
+A full disk, an interrupt or a crash leaves the previous file, or none. A crash may also leave a hidden file
 `.name.*`, which nothing reads.
 """
 
@@ -52,7 +52,7 @@ def write_whole_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _umask() -> int:
-    """It can only be read by setting it."""
+    """The umask can only be read by setting it."""
     before = os.umask(0o077)
     os.umask(before)
     return before

@@ -205,7 +205,7 @@ def test_plan() -> None:
 @pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     result = ran("demo", "--letters", 3_000, "--epsilon", 30, "--folder", tmp_path / "demo")
-    for text in ("Truth beside private estimate", "L1 error", "topic error", "perplexity", f"{tmp_path}"):
+    for text in ("Truth and private estimate", "L1 error", "topic error", "perplexity", f"{tmp_path}"):
         assert text in result.stdout.replace("\n", "") or text in result.stdout
     assert all(name.split()[0] in result.stdout for name in topic_names())
     assert (tmp_path / "demo" / "report.html").exists()

@@ -48,7 +48,7 @@ def audit_privacy(
     corpus: str = "public or made up",
     progress: Progress = SILENT,
 ) -> AuditResult:
-    """Attack what `model`, which need not be fitted, claims of a fit to `X`. `X` must be public: nothing is charged.
+    """Attack what `model`, fitted or not, claims about a fit to `X`. `X` must be public: nothing is charged.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def audit_privacy(
     X, groups : a public or synthetic corpus of counts, and the user of each document where users are the units.
     trials : runs of each game against released values, half with canaries and half without.
     fits : whole fits of the game against the final model, on the first `SMALL_UNITS` units.
-    confidence : that no test of the whole audit fails by chance where every claim holds.
-    corpus : where `X` comes from, in a few words for the page.
-    progress : is told each stage.
+    confidence : probability that no test of the whole audit fails by chance if every claim holds.
+    corpus : where `X` comes from, a short description for the page.
+    progress : notified of each stage.
     """
     _check_numbers(trials, fits, confidence)
     parameters, base = audited_parameters(model), Base.of(X, groups)
@@ -190,7 +190,7 @@ def _whole_audits(
     level: float,
     delta: float,
 ) -> tuple[WholeAudit, ...]:
-    """Of the recorded releases together; of any fit within the budget; of the release that is read in the one run."""
+    """Claims for: the recorded releases together; any fit within the budget; the release read in the one run."""
     composed = whole.whole_bound(level)
     pair = f"{together[0].pair[0]} / {together[0].pair[1]}"
     facts = (

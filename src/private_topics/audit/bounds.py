@@ -47,7 +47,7 @@ def mu_of_scores(without: np.ndarray, within: np.ndarray, level: float, training
 
 
 def mu_of_one_run(correct: int, guesses: int, level: float) -> float:
-    """The largest mu that so many correct guesses of independent fair coins refute at `level`."""
+    """The largest mu that `correct` right guesses of independent fair coins refute at `level`."""
 
     def refuted(mu: float) -> bool:
         return not possible(mu, correct, guesses, level)

@@ -1,6 +1,6 @@
 """The distinguishing game: an attacker sees a released value and tells whether the canaries were in the corpus.
 
-The law of the noise is known, so the attacker is the best there is: the score is the log-likelihood ratio, a
+The law of the noise is known, so the attacker is optimal: the score is the log-likelihood ratio, a
 projection on the direction in which the canaries move the aggregate. Every trial draws by the real
 `PrivateRun.release`, with the budget of a fresh run; the aggregates are computed once. A mu-GDP release of one unit
 is (copies × mu)-GDP for a group of them (Dong, Roth and Su 2022), so the aggregates may be as many times further
@@ -27,7 +27,7 @@ from private_topics.privacy.mechanisms import PrivateRun, Released
 
 @dataclass(frozen=True)
 class Residual:
-    """Squared noise in units of the recorded variance, over so many independent variables."""
+    """Squared noise in units of the recorded variance, over a number of independent variables."""
 
     square: float
     draws: int
@@ -47,7 +47,7 @@ class Residual:
 
 
 def residual(entering: Entering, released: Released) -> Residual:
-    """Of one release of a fit. The Frobenius norm is the norm in isometric coordinates."""
+    """The residual of one release of a fit. The Frobenius norm is the norm in isometric coordinates."""
     noise = (released.value - entering.aggregate * entering.query.step) / released.sigma
     return Residual(float(np.vdot(noise, noise)), released.event.coordinates)
 
@@ -59,7 +59,7 @@ TRAINING = 0.1
 
 
 class TrialRun(PrivateRun):
-    """A run that is played again and again: each trial has the whole budget, and the noise stream runs on."""
+    """A run that is played repeatedly: each trial has the whole budget, and the noise stream continues."""
 
     def begin(self) -> None:
         self.accountant = Accountant()
@@ -167,7 +167,7 @@ def play(stakes: list[Stake], budget: PrivacyBudget, trials: int, noise_seed: in
 
 
 def seed_of(noise_seed: Any, *path: int) -> int | None:
-    """A seed of its own for each part of a test; None, and so secure noise, where none is given."""
+    """A separate seed for each part of a test; None, and so secure noise, where none is given."""
     if noise_seed is None:
         return None
     return int(np.random.SeedSequence((int(noise_seed), *path)).generate_state(1, np.uint64)[0])

@@ -1,7 +1,7 @@
-"""Corpora that an audit makes up: from settings alone, or like the corpus of a model, as far as its file tells.
+"""Corpora that an audit makes up: from settings alone, or resembling the corpus of a model, as far as its file tells.
 
-What is like a model's corpus is drawn from its topics, over its words, with its units and as many of them, as far as
-that is affordable. Topics and statement are released values, so nothing new is said of the corpus behind them. Which
+The latter is drawn from the model's topics, over its words, with its kind and number of units, as far as that is
+affordable. Topics and statement are released values, so nothing new is said about the corpus behind them. Which
 releases a fit makes depends on these sizes; others are tried where the fit would not make those of the model.
 """
 
@@ -70,11 +70,11 @@ def corpus_like(
     Parameters
     ----------
     model : a fitted model; its topics and its statement are looked at, and nothing is charged.
-    documents : as many as would make the releases of the model, near its own number of units, where not given.
-    words : the model's own, or as many of its frequent ones as an audit can afford, where not given.
-    documents_per_user : of a model whose units are users; 3 where not given.
+    documents : by default as many as make the releases of the model, near its own number of units.
+    words : by default the model's own, or as many of its frequent ones as an audit can afford.
+    documents_per_user : for a model whose units are users; 3 by default.
     random_state, n_jobs : seed of the corpus; threads of the fits that are tried.
-    progress : hears of each stage.
+    progress : notified of each stage.
     """
     per_user = _per_user(model, documents_per_user)
     words = _affordable_words(model) if words is None else words

@@ -1,4 +1,4 @@
-"""Neighbouring corpora: one unit, or several alike, replaced by units made to move the releases far."""
+"""Neighbouring corpora: one unit, or several alike, replaced by units designed to move the releases far."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def rows_of(documents: Sequence[Mapping[int, int]], n_words: int) -> sp.csr_arra
 
 
 def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str, sp.csr_array]:
-    """Units of every extreme, any two of which make neighbours; the words are chosen by the released topics."""
+    """Extreme units of every kind, any two of which make neighbours; the words are chosen by the released topics."""
     documents = extreme_documents(topics, prior)
     units = {name: rows_of([document], base.n_words) for name, document in documents.items()}
     if base.unit is not None:

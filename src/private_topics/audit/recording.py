@@ -40,7 +40,7 @@ class Entering:
     share: float
 
     def like(self, other: Entering) -> bool:
-        """Whether everything but the aggregate's entries is the same."""
+        """Whether everything except the aggregate's entries is the same."""
         same_shape = self.aggregate.shape == other.aggregate.shape
         return same_shape and self.query == other.query and self.share == other.share
 
@@ -98,7 +98,7 @@ class Fitted:
 
 
 def fit_quietly(model: PrivateSpectralLDA, counts: Any, groups: Any) -> None:
-    """A fit whose warnings (too few documents for all topics, say) are not for the reader of an audit."""
+    """A fit whose warnings (such as too few documents for all topics) are not for the reader of an audit."""
     with _no_warnings():
         model.fit(counts, groups=groups)
 

@@ -55,7 +55,7 @@ class WholeAudit:
 
 @dataclass(frozen=True)
 class AuditResult:
-    """The whole audit. `trouble`: what moved besides the aggregates when a neighbour was replayed."""
+    """The whole audit. `trouble`: what moved apart from the aggregates when a neighbour was replayed."""
 
     settings: dict[str, Any]
     statement: dict[str, Any]

@@ -39,7 +39,7 @@ def sealed(result: AuditResult, model_statement: dict[str, Any] | None = None) -
 
 
 def canonical(content: dict[str, Any]) -> str:
-    """One spelling: sorted names, no spaces, ASCII, the shortest digits of every float."""
+    """One canonical form: sorted names, no spaces, ASCII, the shortest digits of every float."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -51,7 +51,7 @@ def seal(content: dict[str, Any]) -> str:
 def verify(path: str | os.PathLike[str], digest: str | None = None) -> bool:
     """Whether a page (or the JSON of `private-topics audit --json`) still is what was sealed.
 
-    `digest` is the one noted elsewhere; the page's own where it is not given, which finds damage but no forger.
+    `digest` is the one noted elsewhere; the page's own where it is not given, which detects damage but not forgery.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""How far neighbours move what enters each release, beside the sensitivity that is declared for it.
+"""How far neighbours move what enters each release, compared with the sensitivity declared for it.
 
 Aggregates are integers, so where a distance comes close to the sensitivity the two are compared in rational
-arithmetic: there is no tolerance. Any two members of a family differ in one unit alone, so every pair of them counts.
+arithmetic: there is no tolerance. Any two members of a family differ in one unit alone, so every pair is tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Farthest:
-    """The two neighbours that move a release most, how far beside its sensitivity, and whether all stay within."""
+    """The two neighbours that move a release most, how far over its sensitivity, and whether all stay within."""
 
     event: GaussianEvent
     entering: Entering
@@ -42,7 +42,7 @@ class Family:
     members: dict[str, list[Entering]]
 
     def squared_distances(self, release: int) -> np.ndarray:
-        """In units of the declared sensitivity, for each pair of members."""
+        """Distances in units of the declared sensitivity, for each pair of members."""
         entering = [member[release] for member in self.members.values()]
         first = entering[0].aggregate
         moved = np.array([(one.aggregate - first).ravel() for one in entering], dtype=np.float64)
@@ -94,5 +94,5 @@ def exceeds(one: Entering, other: Entering, units: int = 1) -> bool:
 
 
 def copies_for(mu: float, target: float, most: int) -> int:
-    """How many units alike make a game against a mu-GDP release as easy as `target`; within 1 and `most`."""
+    """How many equal units make a game against a mu-GDP release as easy as `target`; from 1 to `most`."""
     return max(1, min(most, round(target / mu)))

@@ -1,6 +1,6 @@
 """Two attacks on whole fits: on the final model over many fits, and on many canaries in one fit.
 
-Final model: fits with and without a group of canaries; the score is how much likelier the model makes the one canary
+Final model: fits with and without a group of canaries; the score is how much likelier the model makes one canary
 than the other. One run: independent fair coins decide which of two words each group of canaries repeats; the attacker
 reads one released value and guesses every coin (Steinke, Nasr and Jagielski 2023; the bound is that of Mahloujifar,
 Melis and Chaudhuri 2024). Neighbours replace units in both: flipping one coin replaces the units of one group.
@@ -24,7 +24,7 @@ from private_topics.fits.private import FitSettings
 from private_topics.releases.moments import UNIGRAM
 
 LARGEST_PART = 0.5
-"""Of the units, that canaries of the one run may replace."""
+"""The part of the units that canaries of the one run may replace."""
 SMALL_UNITS = 2_000
 """Units of the corpus whose final models are attacked: many fits have to be cheap."""
 GUESSED_FROM = UNIGRAM.name
@@ -77,7 +77,7 @@ def log_likelihood(model: PrivateSpectralLDA, unit: sp.csr_array) -> float:
 
 
 def attack_in_one_run(settings: FitSettings, base: Base, *, mu: float, level: float, seed: int | None) -> Attack:
-    """Groups of canaries, each repeating the one or the other of two words; all guessed from the unigram release.
+    """Groups of canaries, each repeating one or the other of two words; all guessed from the unigram release.
 
     `mu` is that of the release. A document of one word moves the release by one along that word, so the attacker
     compares the two words of a group, less what the rest of the corpus, which is known, puts there.

@@ -52,7 +52,7 @@ class OneLineErrors(TyperGroup):
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Of warnings only those on privacy are for the user; they quote released values and settings alone."""
+    """Only warnings about privacy are shown to the user; they quote released values and settings alone."""
     if issubclass(category, PrivacyWarning):
         typer.echo(f"warning: {message}", err=True)
 

@@ -1,4 +1,4 @@
-"""`audit`: attack the claims of a private fit with one's own settings, on a corpus that needs no protection."""
+"""`audit`: attack the claims of a private fit with the user's settings, on a corpus that needs no protection."""
 
 from __future__ import annotations
 

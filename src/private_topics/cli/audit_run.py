@@ -27,7 +27,7 @@ from private_topics.estimators.saving import load
 from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
 WORDS = 200
-"""Of a made-up corpus, where no model says how many."""
+"""Words of a made-up corpus, where no model says how many."""
 STAGES = 20
 
 
@@ -85,7 +85,7 @@ def place(corpus: Path | None, model: PrivateSpectralLDA | None) -> str:
 
 
 def given(source: Path, vocabulary: str | None, size: int | None, reading: Reading) -> tuple[Any, Any]:
-    """Counts as they are, or text counted by a public list of words."""
+    """Counts as they are, or text counted over a public list of words."""
     tokeniser = tokeniser_of(reading, vocabulary)
     if holds_counts(source, reading.format):
         if vocabulary is not None or size is not None or reading.unit is not None:

@@ -44,7 +44,7 @@ def register(
     delta: Annotated[float, typer.Option(help="Total over all runs, ever.")],
     quiet: options.Quiet = False,
 ) -> None:
-    """Give a corpus its total, once and for all; the file is made where there is none."""
+    """Give a corpus its total, once and for all; the file is created if there is none."""
     from private_topics.privacy.ledger.durable import DurableLedger
 
     DurableLedger.register(ledger, corpus, epsilon, delta)
@@ -82,7 +82,7 @@ def plan(
     mean_length: Annotated[float, typer.Option(help="Words of a document.")] = 100.0,
     as_json: options.Json = False,
 ) -> None:
-    """Tell from public numbers, before any data is touched, what a budget buys and which configuration is best."""
+    """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
     from private_topics.planning.plan import plan as forecast
 
     plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, alpha0=alpha0, mean_length=mean_length)

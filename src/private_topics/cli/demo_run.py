@@ -1,4 +1,4 @@
-"""The demonstration: letters are made up, fitted as a user would fit them, and held against the truth."""
+"""The demonstration: letters are made up, fitted as a user would fit them, and compared with the truth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN_WORDS = 6
 
 
 def run_demo(screen: Screen, folder: Path, letters: int, epsilon: float, delta: float, seed: int) -> None:
-    """Letters, ledger, model and report into `folder`; the truth beside the estimate on standard output."""
+    """Letters, ledger, model and report into `folder`; the truth next to the estimate on standard output."""
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     source, model_file, report = folder / "letters.jsonl.gz", folder / "letters.model", folder / "report.html"
@@ -71,8 +71,8 @@ def _new_ledger(path: Path, epsilon: float, delta: float) -> DurableLedger:
 
 
 def _truth_table(estimate: np.ndarray, truth: np.ndarray, words: list[str]) -> Table:
-    """True topics in order, the matched estimate beside each; words found in both are set in bold."""
-    table = Table("topic", "true words", "estimated words", title="Truth beside private estimate")
+    """True topics in order, each with the matched estimate; words found in both are set in bold."""
+    table = Table("topic", "true words", "estimated words", title="Truth and private estimate")
     table.add_column("L1 error", justify="right")
     for i, match in enumerate(match_topics(estimate, truth)):
         wanted = np.argsort(-truth[i], kind="stable")[:SHOWN_WORDS]
@@ -91,7 +91,7 @@ def _marked(shown: np.ndarray, others: np.ndarray, words: list[str]) -> str:
 
 
 def _scores(model: PrivateSpectralLDA, truth: np.ndarray, words: list[str]) -> Table:
-    """Against the truth, and on letters that the model has not seen."""
+    """Scores against the truth, and on letters that the model has not seen."""
     unseen = [letter.text for letter in make_letters(HELD_OUT_LETTERS, seed=HELD_OUT_SEED)]
     counts = stack_rows(list(count_texts(unseen, words, model.tokeniser_)))
     scores = Table(box=None, show_header=False, padding=(0, 2))

@@ -51,7 +51,7 @@ def privacy_settings(
 
 
 def started(engine: str, master: str | None) -> str:
-    """The engine's name; Spark starts now, so that a cluster out of reach is known before the corpus is read."""
+    """The engine's name; Spark starts now, so that an unreachable cluster is noticed before the corpus is read."""
     if engine == "spark":
         from private_topics.engines.spark.session import session
 
@@ -93,7 +93,7 @@ def fit_counts(
 
 
 def _labels_for(corpus: Any, path: Path) -> np.ndarray:
-    """The labels, held to the number of documents. It is not public where users are units, so it is not told."""
+    """The labels, one for each document. Their number is not public where users are units, so it is not shown."""
     labels = read_unit_labels(path)
     if corpus.n_documents is None:
         for _ in corpus:  # the first pass counts the documents, here as in a fit

@@ -43,7 +43,7 @@ def stop_if_interrupted() -> None:
 
 
 class Stopping(Progress):
-    """The same progress, whose stages an interrupted run does not get past."""
+    """The same progress, but an interrupted run stops at its next stage."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -54,7 +54,7 @@ class Stopping(Progress):
 
 
 def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoReturn]:
-    """What usually follows (Spark's handler cancels its jobs), and then the interrupt, whatever that came to."""
+    """What usually follows (Spark's handler cancels its jobs), and then the interrupt, whatever the outcome."""
 
     def remember(number: int, frame: Any) -> NoReturn:
         _seen[0] = True
@@ -66,7 +66,7 @@ def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoRet
 
 
 def _unless_interrupted(report: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """An interrupt that hits an object on its way out is remembered already: nothing to print."""
+    """An interrupt during an object's destruction is remembered already: nothing to print."""
 
     def unless_interrupted(unraisable: Any) -> None:
         if unraisable.exc_type is not KeyboardInterrupt:

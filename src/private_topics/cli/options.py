@@ -1,7 +1,7 @@
 """Arguments and options of the commands, each defined once; those that go together, as groups.
 
 A group is a dataclass whose fields are options. A command marked `grouped` takes it as one parameter; where it has
-but some of the options, they are named: `Annotated[Group, "one", "another"]`.
+only some of the options, they are named: `Annotated[Group, "one", "another"]`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typer import Argument, Option
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer is to see it: in the place of each group, the options in it."""
+    """The command as typer should see it: each group replaced by its options."""
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, tuple[Any, list[str]]] = {}
     shown: list[inspect.Parameter] = []
@@ -105,17 +105,17 @@ VocabularySize = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read, whose its documents are, and how its texts become words."""
+    """How a file is read, who its documents belong to, and how its texts become words."""
 
     field: Annotated[str, Option(help="Field or column of the text.")] = "text"
     unit: Annotated[
         str | None,
-        Option(help="Field that names whom a text belongs to (a patient): then users are protected, not documents."),
+        Option(help="Field that names who a text belongs to (a patient): then users are protected, not documents."),
     ] = None
     unit_labels: Annotated[
         Path | None,
         Option(
-            help="For counts: a text file with one label per document, a line each, that says whom it belongs to. "
+            help="For counts: a text file with one label per document, a line each, that says who it belongs to. "
             "Then users are protected, not documents."
         ),
     ] = None
@@ -133,7 +133,7 @@ class Reading:
     min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
     stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
     strict: Annotated[
-        bool, Option("--strict", help="Stop at a broken record instead of taking it for an empty document.")
+        bool, Option("--strict", help="Stop at a broken record instead of treating it as an empty document.")
     ] = False
 
 
@@ -159,16 +159,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Charged:
-    """The ledger of a corpus, and the note beside the run."""
+    """The ledger of a corpus, and the note for the run."""
 
     ledger: Annotated[Path | None, Option(help="Budget ledger for all runs on a corpus; needs --corpus.")] = None
     corpus: Annotated[str | None, Option(help="Name of the corpus in the ledger (`budget register`).")] = None
-    label: Annotated[str, Option(help="Note beside this run in the ledger.")] = ""
+    label: Annotated[str, Option(help="Note for this run in the ledger.")] = ""
 
 
 LedgerOfCorpus = Annotated[Charged, "ledger", "corpus"]
 
-# of an audit alone
+# for audits only
 
 AuditedModel = Annotated[
     Path | None,
@@ -232,7 +232,7 @@ class AuditedSettings:
 
 @dataclass(frozen=True)
 class Games:
-    """How often is played, and how sure the whole audit is to be."""
+    """How often each game is played, and how sure the whole audit should be."""
 
     trials: Annotated[int, Option(min=10, help="Trials of each game against released values.")] = 1_000
     fits: Annotated[int, Option(min=10, help="Fits for the game against the final model.")] = 100

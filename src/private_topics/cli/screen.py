@@ -44,7 +44,7 @@ class Screen:
 
 
 class ShownProgress(Progress):
-    """A bar for each pass over the texts and one for the stages of the fit; a second pass knows its length."""
+    """A bar for each pass over the texts and one for the stages of the fit; the length of a second pass is known."""
 
     def __init__(self, bars: Bars, stages: int | None, show_documents: bool) -> None:
         self.bars, self.stages, self.show_documents = bars, stages, show_documents
@@ -88,7 +88,7 @@ class _Documents(TextColumn):
 
 
 def plain(text: str) -> str:
-    """A text from a file that may be a stranger's: what could steer a terminal becomes a replacement character."""
+    """A text from a file that may be untrusted: what could control a terminal becomes a replacement character."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 

@@ -1,4 +1,4 @@
-"""`vocabulary`: one released from a private corpus, or a public list held against the tokeniser."""
+"""`vocabulary`: one released from a private corpus, or a public list checked against the tokeniser."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ TILE_DOCUMENTS = 16_384
 
 
 class LocalCorpus(Corpus):
-    """Blocks of counts that are the caller's."""
+    """Blocks of counts that the caller owns."""
 
     def __init__(self, blocks: CountBlocks, share: np.ndarray | None = None, unit: np.ndarray | None = None) -> None:
         self.blocks, self.n_words = blocks, blocks.n_words
@@ -178,7 +178,7 @@ def _update(expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: i
 
 
 def _labels(groups: Any) -> np.ndarray:
-    """Labels whose order is total, so that `np.unique` cannot take one user for two."""
+    """Labels whose order is total, so that `np.unique` cannot mistake one user for two."""
     labels = np.asarray(groups)
     if labels.dtype.kind == "O":
         if not all(isinstance(label, str | int) for label in labels.flat):

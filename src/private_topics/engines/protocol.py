@@ -29,7 +29,7 @@ class CorpusSize:
 class Corpus(ABC):
     """Documents somewhere. The number of units and of words are public; nothing else is, until noise is added.
 
-    `total` is all that a private fit asks for. What follows it serves fits without privacy, which an engine need not
+    A private fit asks for `total` only. The methods below it serve fits without privacy, which an engine need not
     support.
     """
 
@@ -43,7 +43,7 @@ class Corpus(ABC):
         """The exact sum over all documents, in arrays that the caller may overwrite."""
 
     def close(self) -> None:  # noqa: B027 (an engine may hold nothing)
-        """Let go of what the engine holds of the documents."""
+        """Release what the engine holds of the documents."""
 
     # -- fits without privacy ------------------------------------------------------------------------------------
 

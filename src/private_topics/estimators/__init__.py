@@ -1,1 +1,1 @@
-"""Parameters in, fitted attributes out: the scikit-learn face of the library."""
+"""Parameters in, fitted attributes out: the scikit-learn interface of the library."""

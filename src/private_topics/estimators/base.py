@@ -27,7 +27,7 @@ TRANSFORM_ROUNDS = 50
 
 @contextmanager
 def unchanged_on_failure(model: Any) -> Iterator[None]:
-    """Around a fit: where it fails the model is what it was before, unfitted or fitted."""
+    """Wraps a fit: if it fails, the model is as it was before, unfitted or fitted."""
     before = {name: value for name, value in vars(model).items() if name.endswith("_")}
     try:
         yield
@@ -39,7 +39,7 @@ def unchanged_on_failure(model: Any) -> Iterator[None]:
 
 
 class TopicEstimator(TransformerMixin, BaseEstimator):
-    """What every fitted topic model can do, whoever fitted it."""
+    """What every fitted topic model can do, whichever estimator fitted it."""
 
     components_: np.ndarray
     doc_topic_prior_: np.ndarray
@@ -131,7 +131,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         model = cls(**parameters)
         try:
             check_parameters(model)
-        except InputError:  # its text names the value, which is a stranger's
+        except InputError:  # its message quotes the value, which comes from an untrusted file
             raise ModelFileError(f"{path} holds a parameter that {cls.__name__} refuses.") from None
         if not sound_arrays(arrays):
             raise ModelFileError(f"{path} does not hold a topic model: its arrays have impossible values.")
@@ -156,7 +156,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         pass
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Constructor parameters as JSON; a random generator has no place in a file and becomes None."""
+        """Constructor parameters as JSON; a random generator cannot be saved and becomes None."""
         parameters = self.get_params(deep=False)
         plain = (str, int, float, bool, type(None))
         return {

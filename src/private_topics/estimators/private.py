@@ -25,12 +25,12 @@ class PrivateSpectralLDA(TopicEstimator):
 
     Parameters
     ----------
-    n_components : number of topics asked for; where the budget carries fewer, the model uses fewer and says so.
+    n_components : number of topics asked for; if the budget carries fewer, the model uses fewer and says so.
     epsilon, delta : the guarantee. Keep delta well below one over the number of units. Configuration 1 also takes
         delta=0, for vocabularies of a few hundred words.
     alpha0 : sum of the Dirichlet prior over topics.
     configuration : "sequential"; or 1, 2, 3, 4, where the noise goes in the published method;
-        or "auto", which picks among the proved ones.
+        or "auto", which picks one of the proved ones.
     calibration : "proved"; or "published", the published sensitivities and composition; or "published-analytic", the
         same with the smallest Gaussian noise for each release. The last two are not proved, and the model says so.
     allow_unproved : opt-in that an unproved calibration needs.
@@ -52,7 +52,7 @@ class PrivateSpectralLDA(TopicEstimator):
     ----------
     components_, doc_topic_prior_ : topics and prior, post-processing of released values.
     privacy_ : `PrivacyStatement`.
-    supported_components_ : directions of the second moment that stand above the noise.
+    supported_components_ : directions of the second moment that stand out from the noise.
     spectrum_ : eigenvalues of the released second moment and the edge of its noise; None where the configuration has
         no such release.
     """
@@ -97,7 +97,7 @@ class PrivateSpectralLDA(TopicEstimator):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Learn topics from counts over a public vocabulary. With `groups` (a label per document) units are users.
 
-        Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
+        Every fit spends its budget anew; pass a `ledger` to keep several fits within one total.
         """
         refuse_text(X, type(self).__name__)
         return fit_in(self, PrivateFit.begin(settings_of(self)), X, groups)
@@ -112,7 +112,7 @@ class PrivateSpectralLDA(TopicEstimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         parameters = super()._plain_parameters()
-        parameters["ledger"] = parameters["budget_split"] = None  # objects: the split is stored beside
+        parameters["ledger"] = parameters["budget_split"] = None  # objects: the split is stored separately
         return parameters
 
     def _restore(self, header: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ class PrivateSpectralLDA(TopicEstimator):
         self.budget_split = None if split == self._usual_split() else split
 
     def _usual_split(self) -> BudgetSplit:
-        """What stands for None in a file, whatever the configuration."""
+        """What represents None in a file, whatever the configuration."""
         return AUTOMATIC.split(self.refine_steps)
 
 

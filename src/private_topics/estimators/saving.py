@@ -36,7 +36,7 @@ FORMAT = "private-topics model"
 VERSION, LARGEST_VERSION = 1, 1_000
 HEADER = "header.json"
 LARGEST_HEADER = 64 * 2**20
-MOST_NESTED = 10**6  # lists and dicts of a header: an empty one takes two bytes there and sixty here
+MOST_NESTED = 10**6  # lists and dicts of a header: an empty one takes two bytes in the file and sixty in memory
 MOST_PARTS, LARGEST_DIRECTORY = 64, 2**16
 END = struct.Struct("<4s4H2LH")  # of a zip without a comment
 PLAIN_KINDS = "biuf"
@@ -74,7 +74,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             genuine = header.get("sha256") == model_digest(header, arrays)
         except ModelFileError as error:
             raise ModelFileError(f"{path}: {error}") from None
-        except Exception:  # zip, JSON and numpy's reader raise a dozen types; none of them means anything else
+        except Exception:  # zip, JSON and numpy's reader raise a dozen types; all of them mean this
             raise ModelFileError(f"{path} is not a model file, or is truncated or corrupt.") from None
     if not genuine:
         raise ModelFileError(f"{path} was altered after it was written: its digest does not match its contents.")
@@ -108,7 +108,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _check_end(file: BinaryIO, present: int) -> None:
-    """The last record of the zip, before anything is read by it: a short directory of a few parts, nothing behind."""
+    """Check the last record of the zip before relying on it: a short directory of a few parts, nothing after it."""
     file.seek(max(0, present - END.size - 20))
     tail = file.read()
     mark, _, _, _, parts, size, _, comment = END.unpack(tail[-END.size :])
@@ -143,7 +143,7 @@ def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, present: int) -> np.ndarray:
-    """One array; its declared sizes are held against the bytes that are there before anything is allocated."""
+    """One array; its declared sizes are compared with the bytes present before anything is allocated."""
     info = archive.getinfo(f"{name}.npy")
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.file_size > present:
         raise ModelFileError("an array has an impossible size.")
@@ -194,4 +194,4 @@ def checked_tokeniser(settings: Any, path: Any) -> Tokeniser:
     try:
         return Tokeniser.from_dict(settings)
     except (InputError, TypeError):
-        raise ModelFileError(f"{path} does not say how text becomes words in the way of this release.") from None
+        raise ModelFileError(f"{path} does not say how text becomes words in a way this release knows.") from None

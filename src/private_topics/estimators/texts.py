@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from private_topics.engines.spark.texts import SparkTexts
 
 WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
-"""The default split where the vocabulary is released too: the refinement, which is largest, pays for it."""
+"""The default split where the vocabulary is released too: the refinement, the largest part, pays for it."""
 
 
 @dataclass(frozen=True)
 class PrivateVocabulary:
     """Words that many units use, released under the budget of the run: docs/proofs/vocabulary.md.
 
-    `size`: at most so many words, those with the largest noisy weights. `most_words_per_unit`: how many different
-    words count for one unit.
+    `size`: maximum number of words, those with the largest noisy weights. `most_words_per_unit`: maximum number of
+    different words counted per unit.
     """
 
     size: int | None = None
@@ -58,7 +58,7 @@ class PrivateVocabulary:
 
 @dataclass(frozen=True)
 class CorpusVocabulary:
-    """The words of most documents, without privacy."""
+    """The words that occur in the most documents, without privacy."""
 
     size: int = 5_000
     fewest_documents: int = 2
@@ -86,7 +86,7 @@ def fit_texts(
     vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged; a `CorpusVocabulary` is refused for a
         private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
-    progress : hears of each stage and of the texts as they are read.
+    progress : notified of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     if isinstance(model, PrivateSpectralLDA):
@@ -119,7 +119,7 @@ def make_vocabulary(
     ledger: Any = None,
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
-    """A private vocabulary alone, for the whole of a budget, and the run that released it."""
+    """A private vocabulary alone, for a whole budget, and the run that released it."""
     account = FitAccount(ledger, {"estimator": "vocabulary", **_vocabulary_settings(vocabulary)})
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=THRESHOLD_SHARE * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
@@ -162,7 +162,7 @@ def _fit_with_vocabulary(
     )
     if not words:
         raise PrivacyError(
-            "No word stands above the threshold of the private vocabulary, so there is nothing to fit; what was "
+            "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
     with counted(texts, words, tokeniser) as counts:
@@ -189,7 +189,7 @@ def _released_words(
 ) -> tuple[list[str], int]:
     """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
 
-    The account notes both numbers: of the units, which is public, before it reserves; of the words, once released.
+    The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
@@ -208,7 +208,7 @@ def _released_words(
 
 
 class _Counted:
-    """Units on their way, counted; fewer than the `fewest` are refused at the end, before anything is charged."""
+    """Passes units on and counts them; fewer than `fewest` are refused at the end, before anything is charged."""
 
     def __init__(self, units: Iterable[Iterable[str]], fewest: int, at_end: Callable[[int], None]) -> None:
         self.units, self.fewest, self.at_end, self.number = units, fewest, at_end, 0
@@ -220,7 +220,7 @@ class _Counted:
         if self.number < self.fewest:
             raise InputError(
                 f"A private vocabulary needs at least {self.fewest:,} documents, or users, at this budget: with "
-                f"{self.number:,} no word can stand above its threshold but by noise. Nothing was charged. Give a "
+                f"{self.number:,} a word can reach its threshold only through noise. Nothing was charged. Give a "
                 "public word list, more documents or a larger epsilon."
             )
         self.at_end(self.number)
@@ -249,7 +249,7 @@ def _unlabelled(words: list[str], label: str | None) -> list[str]:
 
 
 def _counter(model: PrivateSpectralLDA, progress: Progress) -> Callable[..., CountedTexts | SparkTexts]:
-    """What counts the texts for a model: this machine, or the executors of Spark, which starts before any charge."""
+    """What counts the texts for a model: this machine, or Spark's executors. Spark starts before any charge."""
     if model.engine != "spark":
         return partial(_counted, progress=progress, n_jobs=model.n_jobs)
     from private_topics.engines.spark.session import session
@@ -289,5 +289,5 @@ def _public_words(
         documents.update(words)
     common = [word for word, count in documents.items() if count >= vocabulary.fewest_documents]
     if not common:
-        raise InputError("No word stands in enough documents to make a vocabulary.")
+        raise InputError("No word occurs in enough documents to make a vocabulary.")
     return sorted(sorted(common, key=lambda word: (-documents[word], word))[: vocabulary.size])

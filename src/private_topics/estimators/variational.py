@@ -1,6 +1,6 @@
 """`PrivateVariationalLDA` and `VariationalLDA`: online variational Bayes, with and without privacy.
 
-They are here to be compared with. The interface, the privacy statement and the model file are those of the spectral
+They are baselines for comparison. The interface, the privacy statement and the model file are those of the spectral
 estimators.
 """
 
@@ -46,7 +46,7 @@ class VariationalLDA(TopicEstimator):
     sampling_rate : probability with which a document is in a minibatch; None for one in ten, or about 1,000.
     offset, decay : minibatch t = 0, 1, … has weight (t + offset)^-decay in the running expected counts.
     word_prior : the Dirichlet prior of a word in a topic.
-    n_jobs : threads; the result does not depend on it, but for rounding.
+    n_jobs : threads; the result does not depend on it, except for rounding.
     random_state : seed of the first topics and of the minibatches.
     verbose : print each minibatch to standard error.
 
@@ -119,7 +119,7 @@ class PrivateVariationalLDA(TopicEstimator):
     word_prior : the Dirichlet prior of a word in a topic; None for a small part of the noise on an expected count.
     n_jobs : threads; the result does not depend on it.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
-        `reserve(budget, **kind)`, which raises to refuse. Subsampled fits add up by epsilon there.
+        `reserve(budget, **kind)`, which raises to refuse. There the epsilons of subsampled fits add up.
     noise_seed : fixed noise and minibatches, for tests only: the model then says `private=False`.
     random_state : seed of the first topics, never of the noise or the minibatches.
     verbose : print each minibatch to standard error.
@@ -169,7 +169,7 @@ class PrivateVariationalLDA(TopicEstimator):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Learn topics from counts over a public vocabulary. With `groups` (a label per document) units are users.
 
-        Every fit spends its budget anew; pass a `ledger` to hold several fits to one total.
+        Every fit spends its budget anew; pass a `ledger` to keep several fits within one total.
         """
         budget = PrivacyBudget(self.epsilon, self.delta)
         check_parameters(self)
@@ -207,7 +207,7 @@ class PrivateVariationalLDA(TopicEstimator):
         return self
 
     def _public_settings(self, corpus: LocalCorpus, schedule: Schedule) -> dict[str, Any]:
-        """What a ledger notes beside the cost of this fit."""
+        """What a ledger notes in addition to the cost of this fit."""
         names = ("n_components", "alpha0", "steps", "offset", "decay", "clip", "word_prior")
         public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
         public |= {name: getattr(self, name) for name in names} | {"sampling_rate": schedule.rate}
@@ -227,7 +227,7 @@ class PrivateVariationalLDA(TopicEstimator):
 
 
 def _statement(run: SubsampledRun, corpus: LocalCorpus, *, grouped: bool) -> PrivacyStatement:
-    """The equal steps of the run on one line."""
+    """The equal steps of the run as one line."""
     units = "users" if grouped else "documents"
     statement = statement_of(
         run,

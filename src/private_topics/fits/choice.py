@@ -1,4 +1,4 @@
-"""Every fit there is, and which one a user's settings mean: what is proved, and what needs an opt-in."""
+"""Every fit, and which one a user's settings select: what is proved, and what needs an opt-in."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def noisy_edges(fit: Fit) -> frozenset[str]:
 
 
 def placements() -> dict[str, Placement]:
-    """Where noise goes on the graph of the algorithm: as our lists of releases say, and as the paper does."""
+    """Where noise goes on the graph of the algorithm: as our lists of releases put it, and as the paper does."""
     ours = Placement(SEQUENTIAL.name, SEQUENTIAL_GRAPH, noisy_edges(SEQUENTIAL), SEQUENTIAL_SUMMARY)
     return {placement.name: placement for placement in (ours, *CUTS.values())}

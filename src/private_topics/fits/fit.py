@@ -31,7 +31,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class PrivateModel:
-    """Post-processing of released values: topics (k × d), prior (k,), how many directions stood above the noise."""
+    """Post-processing of released values: topics (k × d), prior (k,), directions that stand out from the noise."""
 
     topics: np.ndarray
     alpha: np.ndarray
@@ -44,13 +44,13 @@ class Fit:
     """What a private fit releases, in order, and how topics come out of it.
 
     name : in the statement of its models.
-    releases : every release that it may make, in order; which of them it makes, released values decide.
-    model : the functions between the releases; None where an estimator of its own has them.
-    fractions : of the budget, by the names that the releases give; empty where each release has an equal part.
+    releases : every release that it may make, in order; released values decide which of them it makes.
+    model : the functions between the releases; None where a separate estimator has them.
+    fractions : the parts of the budget, named as the releases name them; empty where all have equal parts.
     gaussian : the calibration of its noise where epsilons add up, as published; None where the proved one is used.
-    pure : no delta at all.
-    reasons : why its guarantee is not proved; none where it is.
-    any_engine : all of its sums are exact, so that any engine can compute them.
+    pure : whether there is no delta at all.
+    reasons : why its guarantee is not proved; empty where it is.
+    any_engine : whether all of its sums are exact, so that any engine can compute them.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Fit:
         return next((release for release in self.releases if release.made(line)), None)
 
     def split(self, refine_steps: int) -> BudgetSplit:
-        """The fractions where none are given: without refinement nothing is kept for it."""
+        """The default fractions: without refinement nothing is kept for it."""
         split = BudgetSplit(**self.fractions)
         return split if refine_steps else split.without_refinement()
 
@@ -101,7 +101,7 @@ class Fit:
 
 
 class BudgetSplit(Mapping[str, float]):
-    """Fractions of mu^2 (of rho with the exact sampler) by the names that releases give. They sum to one.
+    """Fractions of mu^2 (of rho with the exact sampler) named as the releases name them. They sum to one.
 
     Fractions that are not given are those of the sequential fit. Releases that name the same fraction divide it
     equally; a fraction of zero skips its releases.

@@ -26,7 +26,7 @@ FLOOR_OF_UNIGRAM = 0.001
 
 @dataclass(frozen=True)
 class TopicModel:
-    """What a fit ends with: `topics` (k × d, rows on the simplex) and the Dirichlet prior `alpha` (k,)."""
+    """The result of a fit: `topics` (k × d, rows on the simplex) and the Dirichlet prior `alpha` (k,)."""
 
     topics: np.ndarray
     alpha: np.ndarray

@@ -40,18 +40,18 @@ class FitSettings:
     progress: Progress
     ledger: Any
     noted: dict[str, Any]
-    """What a ledger notes beside the cost of the fit."""
+    """What a ledger notes in addition to the cost of the fit."""
 
 
 @dataclass(frozen=True)
 class PrivateFit:
-    """A fit under way: its settings, its account with the ledger, its run; `over` a corpus it can be finished."""
+    """A fit under way: its settings, its account with the ledger, its run. `over` opens a corpus to finish it on."""
 
     settings: FitSettings
     account: FitAccount
     run: PrivateRun
     n_units: int | None = None
-    """Of the corpus, where an earlier release of the run counted them."""
+    """The units of the corpus, if an earlier release of the run counted them."""
 
     @classmethod
     def begin(cls, settings: FitSettings, *, threshold_delta: float = 0.0, **noted: Any) -> Self:
@@ -69,7 +69,7 @@ class PrivateFit:
 
     @contextmanager
     def over(self, blocks: CountBlocks, groups: Any = None) -> Iterator[FitContext]:
-        """The corpus where the engine can add over it, and all that the fit needs beside it."""
+        """The corpus as the engine sees it, with everything else that the fit needs."""
         settings = self.settings
         corpus = open_corpus(settings.engine, blocks, groups)
         try:
@@ -91,7 +91,7 @@ class PrivateFit:
             corpus.close()
 
     def model(self, context: FitContext, vocabulary: str | None) -> tuple[PrivateModel, PrivacyStatement]:
-        """Fit with what the run has left. `vocabulary` says which one is public; None where the run released it."""
+        """Fit with the rest of the run's budget. `vocabulary` describes a public one; None if the run released it."""
         settings, corpus = self.settings, context.corpus
         assert settings.fit.model is not None
         with limited_threads(settings.n_jobs):

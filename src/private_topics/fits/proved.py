@@ -66,7 +66,7 @@ NOT_CERTIFIED = (
 
 
 def fitted(context: FitContext, topics: Callable[..., Topics]) -> PrivateModel:
-    """What the four share; `topics` is where they differ: from words, their shares and a frame."""
+    """What the four share; they differ in `topics`, which takes words, their shares and a frame."""
     check_size(context.n_words, context.n_topics)
     context.progress.stage("unigram")
     noisy_unigram = release_unigram(context)
@@ -172,7 +172,7 @@ def topics_of(solutions: np.ndarray, frame: Frame, alpha0: float) -> Topics:
 def _configuration(
     number: int, releases: tuple[Release, ...], topics: Callable[..., Topics], second: float, tensor: float
 ) -> Fit:
-    """All begin alike; the number of releases of the third moment, and what is made of it, differ."""
+    """All begin alike; how often the third moment is released, and what is made of it, differs."""
     fractions = {"unigram": 0.05, "histograms": 0.03, "second": second, "frame": 0.0, "tensor": tensor, "refine": 0.0}
     before = UNIGRAM, SECOND_NORMS, SECOND_MOMENT, SECOND_FACTORS
     return Fit(

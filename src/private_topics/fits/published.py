@@ -61,7 +61,7 @@ SMALLEST_WEIGHT = 1e-3  # of the largest Dirichlet weight, where noise made one 
 
 
 def _release(name: str, kind: Kind, edge: str | None = None) -> Release:
-    """Its noise is that of the published bound; each has an equal part of epsilon and of delta."""
+    """A release whose noise follows the published bound; all have equal parts of epsilon and of delta."""
     named = name if edge is None else f"{edge} {name}"
     return Release(named, named, edge, kind, NOT_PROVED, None, None, norm="l1" if kind == "scalar" else "l2")
 
@@ -213,7 +213,7 @@ class Published:
     def _released(self, draft: Query, values: np.ndarray, width: float) -> Released:
         """Mean values, rounded to a lattice far below their noise."""
         query = replace(draft, step=step_for(width, self.corpus.n_units, width))
-        limit = 0.5 * LARGEST_INTEGER * query.step  # beyond lies nothing but a degenerate whitening
+        limit = 0.5 * LARGEST_INTEGER * query.step  # only a degenerate whitening exceeds this
         integers = rounded(np.clip(np.nan_to_num(values), -limit, limit), query.step)
         return self.run.release(query, integers, self._share)
 
@@ -221,7 +221,7 @@ class Published:
         return decompose(tensor, random_state=self.context.random_state)
 
     def _unwhitened(self, pairs: EigenPairs) -> PrivateModel:
-        """Topics by the un-whitening of a noisy M2 (e8), in whatever frame the eigenvectors are."""
+        """Topics by the un-whitening of a noisy M2 (e8), whatever frame the eigenvectors are in."""
         noisy = self._noisy_second(FOR_UNWHITENING)
         whitening = whitening_of(noisy.value, self.rank)
         topics = simplex_rows(whitening.unwhiten(pairs.vectors * pairs.values).T)

@@ -73,7 +73,7 @@ def release_moments(context: FitContext) -> tuple[Released, ...]:
 
 
 def _asked(context: FitContext, release: Release, entries: int, grid: float) -> Asked:
-    """On the lattice of the noise, to which the exact sum is rounded half up from that of the contributions."""
+    """On the lattice of the noise; the exact sum, on the finer lattice of the contributions, is rounded half up."""
     assert release.sensitivity is not None
     share, n_units = context.share(release), context.n_units
     draft = Query(release.name, release.kind, release.sensitivity, 1.0, release.proof, norm=release.norm)

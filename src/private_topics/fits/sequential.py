@@ -3,7 +3,7 @@
     unigram → norms → second moment → frame → norms → moments inside the frame → topics → refined topics
 
 Every arrow into a released value goes through `FitContext.release`; every sensitivity is a public number. What the
-functions below return is made of `Released` values and public settings only.
+functions below return is computed from `Released` values and public settings only.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ FRACTIONS = {
     "refine": 0.655,
 }
 STAGES = ("unigram", "second moment", "moments inside the frame")
-"""What a fit reports before the refinement, of which it reports every step."""
+"""The stages that a fit reports before the refinement, whose steps it reports one by one."""
 OVERSAMPLE = 10
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 
@@ -139,7 +139,7 @@ def refined_topics(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
 
-    The start leans on the unigram the more, the more noise the refinement will have.
+    The noisier the refinement will be, the more the start relies on the unigram.
     """
     steps = context.refine_steps
     noise = len(start) * noise_per_topic
@@ -159,7 +159,7 @@ def refined_topics(
 
 
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:
-    """No topics to tell apart: one topic, the unigram, sharpened with what the later releases leave."""
+    """No topics to tell apart: one topic, the unigram, sharpened with the budget of the later releases."""
     value, sigma = sharpened_unigram(context, first, context.unspent())
     topics = unigram_posterior(value, sigma)[None, :]
     return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))

@@ -1,4 +1,4 @@
-"""Online variational Bayes on random minibatches, with and without privacy: the rival of the private spectral fit.
+"""Online variational Bayes on random minibatches, with and without privacy: a baseline for the spectral fit.
 
     topics → topic weights of the documents of a minibatch → their expected counts → running expected counts → topics
 
@@ -61,7 +61,7 @@ class Schedule:
 
 
 def default_rate(n_units: int) -> float:
-    """One unit in ten, or as many as make a minibatch of about 1,000."""
+    """One unit in ten, or enough for a minibatch of about 1,000."""
     return min(1.0, max(USUAL_RATE, USUAL_BATCH / n_units))
 
 
@@ -89,7 +89,7 @@ def online_topics(
 
 
 def word_weights(expected: np.ndarray, word_prior: float) -> np.ndarray:
-    """`exp(E log topics)` under the Dirichlet posterior of the expected counts; below zero, by noise, means none."""
+    """`exp(E log topics)` under the Dirichlet posterior of the expected counts; negative ones are taken as zero."""
     posterior = np.maximum(expected, 0.0) + word_prior
     result: np.ndarray = np.exp(psi(posterior) - psi(posterior.sum(axis=0)))
     return result
@@ -144,7 +144,7 @@ class PrivateMinibatches:
 
 @dataclass(frozen=True)
 class PlainMinibatches:
-    """Expected counts as they are, of minibatches that a seeded generator draws: no privacy."""
+    """Expected counts without noise, from minibatches that a seeded generator draws: no privacy."""
 
     corpus: LocalCorpus
     document_prior: np.ndarray

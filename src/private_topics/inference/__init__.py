@@ -1,1 +1,1 @@
-"""From counts and statistics to topics: fold-in, sampling, denoising, what a budget carries."""
+"""From counts and statistics to topics: fold-in, sampling, denoising, and what a budget carries."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from private_topics.errors import InputError, warn_user
 
-MOST_WORDS, MOST_TOPICS = 2**23, 1000  # what SAFETY covers of the rounding of a norm: docs/proofs/refinement.md
+MOST_WORDS, MOST_TOPICS = 2**23, 1000  # within these SAFETY covers the rounding of a norm: docs/proofs/refinement.md
 FEWEST_SPECTRAL_WORDS, SPECTRAL_WORDS, MOST_SPECTRAL_WORDS = 100, 500, 1000
 BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
@@ -36,7 +36,7 @@ def spectral_words(mu_total: float, n_units: int) -> int:
 
 
 def most_frequent(unigram: np.ndarray, count: int) -> np.ndarray:
-    """The `count` words of the largest share, in the order of the vocabulary."""
+    """The `count` words with the largest shares, in the order of the vocabulary."""
     return np.sort(np.argsort(-unigram, kind="stable")[:count])
 
 
@@ -45,7 +45,7 @@ class RefinedWords:
     """The words that the refinement sees (None: all).
 
     `noise` is that of an entry of the averaged statistic over the mean entry, if there were one topic. In a large
-    vocabulary most words are too rare to say anything of a topic, and the noise on them would cost topics. The words
+    vocabulary most words are too rare to tell about a topic, and the noise on them would cost topics. The words
     left out take `TAIL_SHARE` of the refinement's budget for their unigram.
     """
 
@@ -110,7 +110,7 @@ def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> 
 
 
 def warn_if_fewer(carried: int, wanted: int) -> None:
-    """Say that the model has fewer topics than were asked for."""
+    """Warn that the model has fewer topics than were asked for."""
     carried = max(carried, 1)  # the word frequencies are one
     if carried < wanted:
         warn_user(

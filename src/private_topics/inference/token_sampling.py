@@ -3,7 +3,7 @@
 With the document's topic proportions integrated out, word `w` is in topic `i` with probability proportional to
 `(n_i + prior) · topics[w, i]`, `n_i` counting the document's other words (Griffiths & Steyvers 2004). Sampling a
 document exactly, instead of by a mean-field approximation, is what makes online refinement good on short texts
-(Mimno, Hoffman & Blei 2012). The sum splits in a part over the few topics the document has and a part that depends
+(Mimno, Hoffman & Blei 2012). The sum splits into a part over the few topics the document has and a part that depends
 on the word alone (Yao, Mimno & McCallum 2009), so a draw costs little more than the number of topics present.
 
 Each document has its own stream of random bits, made from the seed and its position: no thread shares state.

@@ -98,7 +98,7 @@ class PlannedFit:
 
     @property
     def quantities(self) -> Quantities:
-        """What the theorems speak of; the eigenvalues spaced evenly, which is the best case for their gap."""
+        """The quantities in the theorems; eigenvalues are spaced evenly, which is the best case for their gap."""
         gap = self.eigenvalue / (4.0 * self.n_topics)
         value = self.singular_value
         return Quantities(max(FEWEST_DOCUMENTS, self.n_documents), self.n_words, self.n_topics, value, value, gap)

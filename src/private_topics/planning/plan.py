@@ -65,7 +65,7 @@ class Plan(PlannedFit):
     def units_to_name_a_word(self) -> float:
         """Units that must share a word for a private vocabulary to name it, if each has as many words as are counted.
 
-        At the default settings of a fit, without luck in the noise; infinite where the budget has no room for it.
+        At the default settings of a fit, without help from the noise; infinite where the budget has no room for it.
         """
         return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
 

@@ -18,7 +18,7 @@ from private_topics.errors import PrivacyError
 
 # Bound on the relative error of the closed form below, by which its result is rounded up (composition.md).
 RELATIVE_ERROR = 1e-9
-SMALLEST = 1e-300  # what bisection may come down to
+SMALLEST = 1e-300  # the lower limit of the bisection
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -89,7 +89,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         alpha = 1.0 + excess
         return excess * (alpha * rho - epsilon + log_excess - math.log(alpha)) - math.log(alpha)
 
-    # The best alpha is of the order of 1 + epsilon/rho or closer to 1: a coarse grid, then a search beside
+    # The best alpha is of the order of 1 + epsilon/rho or closer to 1: a coarse grid, then a search next to
     # it.
     grid = np.linspace(-35.0, math.log1p(epsilon / rho) + 3, 80)
     nearest = grid[int(np.argmin([log_delta(point) for point in grid]))]

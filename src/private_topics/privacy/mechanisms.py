@@ -49,7 +49,7 @@ NoiseEvent = GaussianEvent | LaplaceEvent
 Draw = Callable[[int, float], Integers]
 
 _CHUNK = 1 << 20
-# mu_total stays this far below what the budget allows, so that shares which sum to one but for rounding fit.
+# mu_total stays this far below what the budget allows, so that shares which sum to one up to rounding fit.
 _HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
 
@@ -65,7 +65,7 @@ class Released:
 
     def __post_init__(self) -> None:
         if self.token is not _RELEASE_TOKEN:
-            raise PrivacyError("A Released value comes out of PrivateRun.release only, which charges for it.")
+            raise PrivacyError("A Released value comes only from PrivateRun.release, which charges for it.")
         object.__setattr__(self, "token", None)
         self.value.flags.writeable = False
 
@@ -106,7 +106,7 @@ class Asked:
 
 
 class Source(Protocol):
-    """Where the documents are: an engine, which adds up what one pass over them is asked for."""
+    """Where the documents are: an engine, which adds up what one pass over them should give."""
 
     def total(self, unit_sum: Any) -> tuple[Integers, ...]: ...
 
@@ -211,7 +211,7 @@ class PrivateRun:
     def release_words(
         self, query: Query, weights: Mapping[str, int], share: float, *, threshold_delta: float, most_words: int
     ) -> ReleasedWords:
-        """The words whose weight plus noise reaches the threshold; nothing is said of the others or their number.
+        """The words whose weight plus noise reaches the threshold; nothing is said about the others or their number.
 
         A unit adds `set_union.word_weight` to each of at most ``most_words`` words. Order as in `release`. Words
         are noised in sorted order, so that nothing depends on the order of the units.
@@ -249,7 +249,7 @@ class PrivateRun:
         return event
 
     def _require_set_aside(self, event: ThresholdEvent) -> None:
-        """Refuse thresholds beyond what the run sets aside: a ledger has heard of that much."""
+        """Refuse thresholds beyond what the run sets aside: only that much was reserved."""
         events = (*self.accountant.events, event)
         if math.fsum(e.threshold_delta for e in events if isinstance(e, ThresholdEvent)) > self.threshold_delta:
             raise PrivacyError(
@@ -310,7 +310,7 @@ class PrivateRun:
             )
 
     def _require_own_process(self) -> None:
-        if os.getpid() != self._process:  # a forked copy: its charges would go unseen
+        if os.getpid() != self._process:  # a forked copy: its charges would go unnoticed
             raise PrivacyError("A PrivateRun works only in the process that made it. Release there.")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

@@ -1,7 +1,7 @@
 """Which words of many units may be named: what each unit gives its words, and how high the threshold has to be.
 
 A unit spreads the weight 1/sqrt(t) over its t different words, an array of norm one. The words that only one unit has
-must stay below the threshold, noise included, but for a probability of ``threshold_delta``; there are at most
+must stay below the threshold, noise included, except with probability ``threshold_delta``; there are at most
 ``most_words`` of them. All on the integer lattice. Proof: docs/proofs/vocabulary.md.
 """
 
@@ -43,7 +43,7 @@ def threshold_steps(most_words: int, step: float, ratio: float, threshold_delta:
 
 
 def units_to_pass(words: int, most_words: int, sigma: float, threshold_delta: float) -> float:
-    """How many units, of ``words`` different words each, must share a word for it to reach the threshold by itself.
+    """How many units, of ``words`` different words each, must share a word that reaches the threshold without noise.
 
     With fewer than this for ``words = 1`` no word can: no unit gives more than one.
     """
@@ -53,9 +53,11 @@ def units_to_pass(words: int, most_words: int, sigma: float, threshold_delta: fl
 
 
 def _deviations(most_words: int, threshold_delta: float) -> npt.NDArray[np.float64]:
-    """For each number of words of a unit, the deviations of noise that none of them exceeds but for the delta."""
+    """For each number of words of a unit, the deviations that their noise exceeds with probability delta at most."""
     if isinstance(most_words, bool) or not isinstance(most_words, int) or not 1 <= most_words <= MOST_WORDS_PER_UNIT:
-        raise PrivacyError(f"The most words of a unit must be an int from 1 to 2**20. Got {most_words!r} instead.")
+        raise PrivacyError(
+            f"The largest number of words per unit must be an int from 1 to 2**20. Got {most_words!r} instead."
+        )
     counts = np.arange(1, most_words + 1, dtype=np.float64)
     passing = -np.expm1(np.log1p(-threshold_delta) / counts)
     deviations: npt.NDArray[np.float64] = np.maximum(-ndtri(passing), 0.0)

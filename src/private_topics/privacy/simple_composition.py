@@ -1,6 +1,6 @@
 """A run whose releases each have their own (epsilon, delta), which add up: simple composition.
 
-The published configurations compose like that, Laplace releases among Gaussian ones, and so does the run of pure
+The published configurations compose this way, Laplace releases among Gaussian ones, and so does the run of pure
 epsilon, where all noise is Laplace noise and delta is zero (docs/proofs/pure_epsilon.md). A release with fraction
 `share` of the budget has epsilon_i = share · epsilon and delta_i = share · delta.
 """
@@ -82,7 +82,7 @@ class SimpleRun(PrivateRun):
         return self._gaussian(query.sensitivity, *self.part(share))
 
     def laplace_scale(self, query: Query, share: float) -> float:
-        """sensitivity / epsilon_i, rounded up so that shares which sum to one but for rounding fit."""
+        """sensitivity / epsilon_i, rounded up so that shares which sum to one up to rounding fit."""
         return query.sensitivity / self.part(share)[0] * (1.0 + 2.0 * SUM_TOLERANCE)
 
     def _calibrate(self) -> None:

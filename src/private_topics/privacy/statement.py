@@ -1,4 +1,4 @@
-"""What was released, under which assumptions: for a machine (`to_dict`) and for a privacy officer (`text`)."""
+"""What was released, under which assumptions: for machines (`to_dict`) and for a privacy officer (`text`)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ReleaseLine:
     """One line of the budget: a named noisy value, its sensitivity, its noise, its share of the budget.
 
     The sensitivity is in the L2 norm for a Gaussian event, in the L1 norm for a Laplace event; `sigma` is the
-    standard deviation of the noise. `coordinates` are the numbers that are released; of a vocabulary, the words that
-    count for one unit at most.
+    standard deviation of the noise. `coordinates` are the numbers that are released; of a vocabulary, the maximum
+    number of words counted per unit.
     """
 
     name: str
@@ -39,12 +39,12 @@ class ReleaseLine:
 
     @property
     def names_words(self) -> bool:
-        """Whether words come out, those above a threshold, and how many is not known beforehand."""
+        """Whether the release is a list of words, those above a threshold; how many is not known beforehand."""
         return self.kind in WORD_EVENTS
 
     @property
     def numbers(self) -> str:
-        """How many numbers are released, to be shown; of a vocabulary, how many words of one unit count."""
+        """How many numbers are released, for display; of a vocabulary, how many words are counted per unit."""
         return f"≤ {self.coordinates:,} per unit" if self.names_words else f"{self.coordinates:,}"
 
 
@@ -74,7 +74,7 @@ class PrivacyStatement:
         """A paragraph to read aloud."""
         if not self.private:
             return (
-                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: whoever knows the "
+                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: anyone who knows the "
                 "seed can remove it. Fit again without noise_seed before anything is published."
             )
         names = ", ".join(release.name for release in self.releases)
@@ -88,7 +88,7 @@ class PrivacyStatement:
         return (
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
             f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
-            f"exp({self.epsilon:g}){exception}. Whoever sees the model, and whatever "
+            f"exp({self.epsilon:g}){exception}. Anyone who sees the model, whatever "
             f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "
@@ -105,7 +105,9 @@ class PrivacyStatement:
         ]
         lines.append(f"{'total':<24}{'':>16}{'':>14}{'':>12}{sum(r.share for r in self.releases):>9.2%}")
         if any(r.names_words for r in self.releases):
-            lines.append("per unit: so many words of a unit count; words above the threshold are named, no numbers.")
+            lines.append(
+                "per unit: at most this many words are counted; words above the threshold are named, no numbers."
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +127,7 @@ class PrivacyStatement:
         except TypeError:
             raise PrivacyError("The privacy statement's list of releases is damaged.") from None
         if not found._is_sound() or not all(map(_is_sound_release, found.releases)):
-            raise PrivacyError("The privacy statement holds a value of another type, or one that cannot be.")
+            raise PrivacyError("The privacy statement holds a value of another type, or an impossible one.")
         return found
 
     def _is_sound(self) -> bool:
@@ -174,7 +176,7 @@ def statement_of(
     components: str,
     reasons: tuple[str, ...] = (),
 ) -> PrivacyStatement:
-    """The statement of a finished run; ``reasons`` why its guarantee is not proved, none if it is."""
+    """The statement of a finished run; ``reasons``: why its guarantee is not proved, empty if it is."""
     releases = tuple(
         ReleaseLine(
             name=event.name,

@@ -1,7 +1,7 @@
-"""A run of equal Gaussian releases, each on the units that secret coins picked for it.
+"""A run of equal Gaussian releases, each on units picked by secret coins.
 
 A step is `batch`, which charges it and then tosses one coin per unit, followed by `release` on the sum over the units
-picked. Nobody may see the coins, not even how many fell heads: the price (subsampling.py) counts on it. The number of
+picked. Nobody may see the coins, not even how many came up heads: the price relies on it. The number of
 steps and the rate are public and fixed beforehand, and the noise is the smallest that lets all steps fit the budget.
 Proof: docs/proofs/subsampling.md.
 """
@@ -51,12 +51,14 @@ def largest_step_mu(epsilon: float, delta: float, ratio: float, rate: float, ste
     def affordable(mu: float) -> bool:
         return subsampled_delta(mu, ratio, rate, steps, epsilon) <= delta
 
-    low = mu_of_budget(epsilon, delta) / math.sqrt(steps)  # enough without the amplification, but for rounding
+    low = mu_of_budget(epsilon, delta) / math.sqrt(steps)  # affordable without amplification, up to rounding
     halvings = 0
     while not affordable(low):
         low, halvings = low / 2.0, halvings + 1
         if halvings > 20:
-            raise PrivacyError("The 'delta' is below the rounding of so many steps. Choose a larger one, or fewer.")
+            raise PrivacyError(
+                "The 'delta' is below the rounding error of the steps. Choose a larger one, or fewer steps."
+            )
     high = 2.0 * low
     while affordable(high):
         low, high = high, 2.0 * high
@@ -94,7 +96,7 @@ def dominating_losses(mu: float, ratio: float, rate: float) -> Any:
 @lru_cache(maxsize=8)
 def _composed(mu: float, ratio: float, rate: float, steps: int) -> tuple[Any, float]:
     unit = mu * ratio
-    with np.errstate(all="ignore"):  # the bounds of the tails overflow where they say nothing
+    with np.errstate(all="ignore"):  # the bounds of the tails overflow where they are void
         composed = dominating_losses(mu, ratio, rate).self_compose(steps)
     return composed, _loss(unit + _TAIL, unit, mu - unit, rate).item()
 
@@ -139,7 +141,7 @@ def _log_mixture(x: Any, rate: float) -> Floats:
 
 
 def _deviation(unit: float, other: float, rate: float) -> float:
-    """Root mean square of the loss, roughly: it sets the width of a bin, on which nothing but accuracy depends."""
+    """Root mean square of the loss, roughly: it sets the width of a bin, which affects accuracy only."""
     place = np.linspace(-_TAIL - other, unit + _TAIL, 4001)
     density = (1.0 - rate) * np.exp(-(place**2) / 2.0) + rate * np.exp(-((place - unit) ** 2) / 2.0)
     return math.sqrt(float(np.average(_loss(place, unit, other, rate) ** 2, weights=density)))
@@ -152,7 +154,7 @@ def _above(place: Floats) -> Floats:
 
 
 def _raised(mass: Floats, other: Floats, lower_end: Floats, width: float) -> Floats:
-    """Of a bin's mass, what goes to its upper end so that its mass under the other law is kept as well."""
+    """The part of a bin's mass that goes to its upper end, so that its mass under the other law is kept too."""
     with np.errstate(divide="ignore"):  # log 0: all of the mass goes up
         kept = np.exp(lower_end + np.log(np.maximum(other, 0.0)))
     return np.clip((mass - kept) / -math.expm1(-width), 0.0, mass)
@@ -225,7 +227,7 @@ class SubsampledRun(PrivateRun):
 
     @property
     def share(self) -> float:
-        """Of the budget, for one step."""
+        """The part of the budget for one step."""
         return 1.0 / self.steps
 
     def batch(self, query: Query, total: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -276,7 +278,7 @@ class SubsampledRun(PrivateRun):
             raise PrivacyError(f"Release {event.name!r} would exceed the {self.steps} steps this run was made for.")
 
     def _ask(self, reserve: Callable[..., None]) -> None:
-        """Subsampled releases are not Gaussian-DP: of the whole run no more is known than its (epsilon, delta)."""
+        """Subsampled releases are not Gaussian-DP: all that is known of the whole run is its (epsilon, delta)."""
         if self.rate == 1.0:
             reserve(self.budget)
         else:

@@ -30,7 +30,7 @@ EIGENPAIRS = Release(
     "eigenpairs", "eigenpairs", "e7", "array", "configuration_3", None, "tensor", ClippedFrameMoments
 )
 TOPICS = Release("topics", "topics", "e9", "array", "configuration_4", None, "tensor", ClippedFrameMoments)
-MARGIN = 3.0  # standard deviations by which the ball is wider than the noise of its centre is long
+MARGIN = 3.0  # the ball exceeds the length of its centre's noise by this many standard deviations
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,22 @@ class Whitened:
 
     @property
     def noise(self) -> float:
-        """Of the tensor at the centre, in every direction."""
+        """Standard deviation of the noise on the centre, in every direction."""
         return self.centre.sigma / self.scale
 
     @property
     def radius(self) -> float:
-        """Of a ball around the centre that the exact tensor lies in, most of the time."""
+        """Radius of a ball around the centre that contains the exact tensor most of the time."""
         rank = len(self.centre.value)
         return (math.sqrt(rank * (rank + 1) * (rank + 2) / 6) + MARGIN) * self.noise
 
     @property
     def sensitivity(self) -> float:
-        """Of the exact tensor, scaled."""
+        """Sensitivity of the exact tensor, scaled."""
         return 2.0 * self.clipped.third_clip / self.scale * UP
 
     def error(self, certificate: Certificate) -> float:
-        """Of the tensor that is decomposed, against exact arithmetic. docs/proofs/configuration_3.md"""
+        """Rounding error of the tensor that is decomposed. docs/proofs/configuration_3.md"""
         summed = self.clipped.n_units * self.clipped.third_clip
         scaled = (
             ASSEMBLY_ERROR * summed + 2.0**-50 * (summed + float(np.linalg.norm(self.centre.value)))
@@ -68,7 +68,7 @@ class Whitened:
     def released(
         self, context: FitContext, asked: Asked, certificate: Certificate, made: Callable[[np.ndarray], np.ndarray]
     ) -> Released:
-        """What is `made` of the columns `u_i` of the exact tensor, drawn into the certified ball, with noise."""
+        """What `made` makes of the columns `u_i` of the exact tensor, drawn into the certified ball, with noise."""
 
         def derived(totals: Totals) -> Totals:
             difference = (self.clipped.third(totals) - self.centre.value) / self.scale
@@ -120,7 +120,7 @@ def released_topics(context: FitContext, whitened: Whitened, certificate: Certif
 
 
 def mean_of(first: np.ndarray, first_variance: float, second: np.ndarray, second_variance: float) -> np.ndarray:
-    """Two estimates, each weighted by what the other's noise is."""
+    """Two estimates, each weighted by the other's noise."""
     result: np.ndarray = (first * second_variance + second * first_variance) / (first_variance + second_variance)
     return result
 
@@ -132,6 +132,6 @@ def inverted(columns: np.ndarray) -> np.ndarray:
 
 
 def tensor_noise(back: np.ndarray, columns: np.ndarray) -> float:
-    """Squared noise of the topics made of a tensor with noise one: `E(v, v, v)` along each `v`, a third across."""
+    """Squared noise of the topics made from a tensor with noise one: `E(v, v, v)` along each `v`, a third across."""
     along = ((back @ (columns / np.linalg.norm(columns, axis=0))) ** 2).sum()
     return float((back**2).sum() * columns.shape[1] + 2.0 * along) / 3.0

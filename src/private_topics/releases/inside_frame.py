@@ -55,7 +55,7 @@ def release_inside_frame(
 def release_third(
     context: FitContext, words: np.ndarray, frame: np.ndarray
 ) -> tuple[Released, Released, ClippedFrameMoments]:
-    """The third moment, its sum of clip factors, and the sum behind both, of which more may be asked."""
+    """The third moment, its sum of clip factors, and the sum behind both, which can be asked for more."""
     norms = context.ask(FRAME_THIRD_NORMS)
     histograms = FrameNormHistograms(words, frame, norms.step)
     (clip,) = clips_of(context.release([norms], histograms, histograms.third_alone), QUANTILE)

@@ -30,7 +30,7 @@ def release_unigram(context: FitContext, release: Release = UNIGRAM, share: floa
 
 
 def sharpened_unigram(context: FitContext, first: Released, share: float) -> tuple[np.ndarray, float]:
-    """The unigram released a second time, averaged with the first by their noise; and the noise that is left."""
+    """The unigram released a second time, averaged with the first by their noise; and the remaining noise."""
     again = release_unigram(context, UNIGRAM_AGAIN, share)
     weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
     sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))

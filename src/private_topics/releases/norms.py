@@ -1,7 +1,7 @@
 """How large contributions are: histograms of norms, from which clip thresholds follow, and sums of clip factors.
 
 Histograms count units by the logarithm of a norm (docs/proofs/histogram.md). A sum of clip factors, each in [0, 1]
-per unit, says by how much a clipped sum is to be scaled up (docs/proofs/clip_sums.md). All share one fraction.
+per unit, says how far to scale up a clipped sum (docs/proofs/clip_sums.md). All share one fraction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FRAME_THIRD_FACTORS = _factors("third clip factors", "e6", 1, ClippedFrameMoment
 
 
 def clips_of(histograms: Iterable[Released], quantile: float) -> tuple[float, ...]:
-    """Where released histograms of norms reach `quantile` of their units: what is larger is clipped."""
+    """Where released histograms of norms reach `quantile` of their units: larger contributions are clipped."""
     return tuple(clip_threshold(histogram.value, quantile) for histogram in histograms)
 
 

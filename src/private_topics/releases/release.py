@@ -28,19 +28,19 @@ NON_NEGATIVE = 2.0**0.5
 
 @dataclass(frozen=True)
 class Release:
-    """What is known of a release before any corpus is.
+    """What is known about a release before the corpus is.
 
     name : in the statement; a release that is made several times is numbered there.
-    stage : what it is for, in the words of a report.
-    edge : of the graph, on which it puts its noise; None for one that the graph does not show.
-    kind : of the array.
+    stage : what it is for, as a report words it.
+    edge : the edge of the graph that its noise is on; None for one that the graph does not show.
+    kind : the kind of array.
     proof : the page under docs/proofs that bounds its sensitivity.
     sensitivity : of the sum, where a unit's contribution has norm at most one; None where released values set it.
     share : the fraction of the budget split that pays for it, divided among all releases of the list that name it;
         None where it is paid from what others leave.
-    unit_sum : what a unit contributes, as an engine adds it up; None where the fit adds up itself.
-    repeated : made once for each refinement step or minibatch.
-    norm : of the sensitivity, "l1" where the noise is Laplace noise.
+    unit_sum : what a unit contributes, as an engine adds it up; None where the fit does the adding itself.
+    repeated : whether it is made once for each refinement step or minibatch.
+    norm : the norm of the sensitivity, "l1" for Laplace noise.
     """
 
     name: str
@@ -93,7 +93,7 @@ class FitContext:
     ) -> tuple[Released, ...]:
         """What one pass over the corpus adds up, with noise, one value for each that is asked for.
 
-        `derived` makes the values of the exact sums; by default they are what the sum itself makes of them.
+        `derived` computes the values from the exact sums; by default the sum object does.
         """
         return self.run.release_sums(self.corpus, unit_sum, asked, derived or unit_sum.aggregates)
 
@@ -103,7 +103,7 @@ class FitContext:
         return self.split[release.share] / self._sharing(release.share, self.releases)
 
     def unspent(self) -> float:
-        """What the releases of the list that were not made yet leave of the budget."""
+        """The part of the budget that belongs to releases of the list not made yet."""
         made = [event.name for event in self.run.released_events]
         left = [release for release in self.releases if not any(map(release.made, made))]
         parts = [self._sharing(name, left) * (self.split[name] / count) for name, count in self._shared()]
@@ -113,7 +113,7 @@ class FitContext:
         return sum(release.share == name for release in releases)
 
     def _shared(self) -> list[tuple[str, int]]:
-        """The fractions that the releases of the fit divide, the last first, and by how many each is divided."""
+        """The fractions that the releases of the fit share, the last first, and how many releases share each."""
         counts = ((name, self._sharing(name, self.releases)) for name in reversed(list(self.split)))
         return [(name, count) for name, count in counts if count]
 
@@ -138,7 +138,7 @@ class FitContext:
     def ask_certified(
         self, release: Release, share: float | None, sensitivity: float, *, error: float, largest: float, entries: int
     ) -> Asked:
-        """Numbers with a known sensitivity and a known numerical error, none above `largest`."""
+        """Numbers of at most `largest`, with a known sensitivity and a known numerical error."""
         step = step_for(sensitivity / self.run.mu_total, self.n_units, largest)
         wide = widened(sensitivity, float_error=error, step=step, entries=entries)
         share = self.share(release) if share is None else share

@@ -1,8 +1,8 @@
 """A vocabulary read off a private corpus, released like any other statistic: a weighted Gaussian set union.
 
 Every unit spreads the weight 1/sqrt(t) over its t different words; words whose sum plus noise reaches a threshold are
-named. The threshold depends on public numbers only, and hides, but for a probability of `threshold_delta`, whatever
-word a single unit brings. Proof: docs/proofs/vocabulary.md.
+named. The threshold depends on public numbers only, and hides, except with probability `threshold_delta`, any
+word that a single unit brings. Proof: docs/proofs/vocabulary.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FEWEST_UNITS = 2
 VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
 """The part of the budget for the vocabulary of a fit, and the part of delta for the threshold of any."""
 WORDS_PER_UNIT = 100
-"""How many different words count for one unit unless said otherwise."""
+"""The default maximum number of different words counted per unit."""
 
 
 def release_vocabulary(
@@ -48,8 +48,8 @@ def release_vocabulary(
     units : the words of each privacy unit (a document, or a user: `corpus.vocabulary.user_units`), read once. Only
         the sum of weights is kept, a number for each different word.
     share : fraction of the budget, `BudgetSplit.vocabulary`.
-    threshold_delta : probability with which a word of one unit alone may be named; all the run sets aside if None.
-    most_words_per_unit : public limit on the different words that count for a unit.
+    threshold_delta : probability with which a word of one unit alone may be named; None: all that is set aside.
+    most_words_per_unit : public limit on the different words counted per unit.
     size : keep at most this many words, those with the largest noisy weights. Free: they are released.
     """
     _check_most_words(most_words_per_unit)
@@ -72,9 +72,9 @@ def release_vocabulary(
 
 
 def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words: int = 1) -> int:
-    """How many units, of `words` different words each, must share a word for it to be named without help of noise.
+    """How many units, of `words` different words each, must share a word for it to be named even without noise.
 
-    A public number. With fewer units than it is for one word, none can be named but by noise.
+    A public number. With fewer units than `units_needed` for one word, a word can be named only through noise.
     """
     _check_most_words(most_words_per_unit)
     sigma = run.sigma(vocabulary_query(run, share), share)
@@ -82,7 +82,7 @@ def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words:
 
 
 def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
-    """`units_needed` of a fit with its default settings: for units of as many words as count, and of one.
+    """`units_needed` of a fit with its default settings: for units with the maximum number of words, and with one.
 
     Infinite where the budget has no room for a vocabulary.
     """

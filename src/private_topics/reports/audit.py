@@ -1,7 +1,7 @@
-"""The section of a report on an audit, as HTML or Markdown, with what its digest covers beside it.
+"""The section of a report on an audit, as HTML or Markdown, together with what its digest covers.
 
-It is made of the sealed content of `private_topics.audit` alone, plain values, and states no number besides. All of
-epsilon and mu have one number of decimals.
+It is made from the sealed content of `private_topics.audit` alone, plain values, and states no other number. All
+values of epsilon and mu have the same number of decimals.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _whole_cells(attack: dict[str, Any], number: Number) -> tuple[str, ...]:
 
 
 def _verdict(part: dict[str, Any]) -> str:
-    """What failed, in a few words; "passed" where nothing did."""
+    """What failed, in short; "passed" where nothing did."""
     wrong = []
     if not part.get("within", True):
         wrong.append("beyond the sensitivity")
@@ -160,7 +160,7 @@ def _verdict(part: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ClaimBar:
-    """What an attack shows beside what is claimed: a picture for a text that says the same."""
+    """What an attack shows and what is claimed: a picture, with text that says the same."""
 
     name: str
     text: str

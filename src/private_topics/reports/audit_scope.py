@@ -1,4 +1,4 @@
-"""What an audit attacked, in plain words: unit, sizes, releases, and which claims of a model it left alone."""
+"""What an audit attacked, in plain words: unit, sizes, releases, and which claims of a model it did not attack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_COMPARED = (
 
 @dataclass(frozen=True)
 class Fact:
-    """A number that stands out, with what to know of it."""
+    """A prominent number, with what to know about it."""
 
     name: str
     value: str
@@ -140,7 +140,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _facts(audit: dict[str, Any], compared: dict[str, Any] | None) -> list[Fact]:
-    """Tiles: unit, units, words, releases, confidence; each beside the model's where there is one."""
+    """Tiles: unit, units, words, releases, confidence; each next to the model's where there is one."""
     settings = audit["settings"]
     unit = settings.get("unit", "unit")
     documents = f"{_counted(settings, 'n_documents')} documents" if unit == "user" else ""

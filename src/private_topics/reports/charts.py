@@ -1,6 +1,6 @@
 """Pictures of a report as inline SVG: coloured by the style sheet, described in words, no script.
 
-A bar that stands beside its text stretches with the page. The topic map and the spectrum hold text of their own, so
+A bar next to its text stretches with the page. The topic map and the spectrum hold text of their own, so
 they keep their proportions, and a narrow page scrolls them.
 """
 
@@ -28,7 +28,7 @@ DECADES_BELOW_EDGE = 0.5
 
 
 def bar(fraction: float) -> Markup:
-    """A bar of the given length, for a text that says the same."""
+    """A bar of the given length; text next to it says the same."""
     width = f"{100.0 * min(max(fraction, 0.0), 1.0):.2f}"
     return Markup(
         '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
@@ -46,7 +46,7 @@ class Segment:
 
 
 def segments(shares: dict[str, float]) -> list[Segment]:
-    """Parts in order, with a colour each; what is left of the whole is the last one."""
+    """Parts in order, with a colour each; the rest of the whole is the last one."""
     parts = [Segment(name, share, f"c{i % COLOURS + 1}") for i, (name, share) in enumerate(shares.items())]
     rest = 1.0 - sum(shares.values())
     return [*parts, Segment("not spent", rest, "c0")] if rest > 5e-4 else parts
@@ -111,7 +111,7 @@ def _scaled(places: np.ndarray) -> np.ndarray:
 
 
 def _moved_apart(centres: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Discs that overlap are pushed from each other, step by step, so that every number can be read."""
+    """Discs that overlap are pushed apart, step by step, so that every number can be read."""
     moved = centres + 1e-3 * np.column_stack([np.cos(np.arange(len(radii))), np.sin(np.arange(len(radii)))])
     wanted = radii[:, None] + radii + 3.0
     np.fill_diagonal(wanted, 0.0)
@@ -129,7 +129,7 @@ def _moved_apart(centres: np.ndarray, radii: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Label:
-    """Text beside a disc, and the box that it takes."""
+    """Text next to a disc, and the box that it takes."""
 
     text: str
     x: float

@@ -23,7 +23,7 @@ from private_topics.reports.sections import settings_of
 from private_topics.reports.topics import Topic, hellinger, printable, topics_of, word_names
 from private_topics.reports.verdict import PrivacyVerdict, statement_of_model, verdict_of
 
-SAME_TOPIC = 0.5  # cosine of two topics that are still the same
+SAME_TOPIC = 0.5  # smallest cosine at which two topics count as the same
 SHOWN_ALONE = 40
 
 
@@ -59,7 +59,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two topics taken for the same; distances are 0 for equal topics and 1 for topics without a common word."""
+    """Two topics treated as the same; distances are 0 for equal topics and 1 for topics without a common word."""
 
     first: Topic
     second: Topic
@@ -85,8 +85,8 @@ def write_comparison(
 ) -> Path:
     """Write a page that compares two fitted models; returns the path.
 
-    Topics are matched one to one (`evaluation.match_topics`). A pair whose cosine is below one half is not taken for
-    the same topic: the one vanished, the other appeared. `names` are shown for the two models. Models with different
+    Topics are matched one to one (`evaluation.match_topics`). A pair whose cosine is below one half is not treated as
+    the same topic: one vanished, the other appeared. `names` are shown for the two models. Models with different
     words are compared on those they share. Without names of words the columns must be the same in both;
     `feature_names` names them.
     """
@@ -161,7 +161,7 @@ def _first_columns(names: list[str]) -> dict[str, int]:
 
 
 def _on_shared(model: Any, words: Words) -> np.ndarray:
-    """The topics on the shared words, rows sum to one; a topic without any of them is nowhere, a row of zeros."""
+    """The topics on the shared words, rows sum to one; a topic without any of them is a row of zeros."""
     components: np.ndarray = model.components_[:, words.shared]
     mass = components.sum(axis=1, keepdims=True)
     return np.divide(components, mass, out=np.zeros_like(components), where=mass > 0)

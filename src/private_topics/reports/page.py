@@ -55,7 +55,7 @@ def date_text(date: Any, caller: str) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Three figures at most; what rounds to nothing says so."""
+    """Three figures at most; a value that rounds to zero is shown as such."""
     value = 100.0 * fraction
     if 0.0 < value < 0.05:
         return "<0.1%"

@@ -1,6 +1,6 @@
 """`write_report`: one HTML file on one model, for the person who has to sign for its privacy.
 
-It is made of the fitted model alone, so of released values and public settings; the corpus is not at hand here.
+It is made from the fitted model alone, so from released values and public settings; the corpus is not available here.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def write_report(
     feature_names : a name for each word; those of the fit, or numbers, where not given.
     title : heading of the page.
     date : date of the report, a `datetime.date` or text; today where not given.
-    truth : known topics (topics × words), to set beside the estimate in a demonstration.
+    truth : known topics (topics × words), to show next to the estimate in a demonstration.
     truth_names : what to call them; numbers where not given.
     ledger_entries : rows of `DurableLedger.entries()`: all that was spent on the corpus.
-    ledger_total : `DurableLedger.total`, which all fits on the corpus together keep.
-    tokeniser : the `Tokeniser`, or a dict of settings, that made words of the text.
+    ledger_total : `DurableLedger.total`, the limit for all fits on the corpus together.
+    tokeniser : the `Tokeniser`, or a dict of settings, that turned the text into words.
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
     """

@@ -25,7 +25,7 @@ OTHER_DOCUMENTS, OTHER_EPSILON = (0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0, 3.0
 SHADES = 4
 COMPARED_WORDS = 8
 LARGEST_SHOWN = 1e30
-"""Eigenvalues beyond it, or a noise below its inverse, come from no corpus."""
+"""No corpus gives eigenvalues above this, or noise below its inverse."""
 GRAPH_STYLE = f"\n{STYLE}\n"
 NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 PLAIN = (str, int, float, bool, type(None))
@@ -74,11 +74,11 @@ class GraphView:
 
 
 def graph_of(statement: PrivacyStatement) -> GraphView | None:
-    """The graph of the model's configuration; None for an algorithm that has none."""
+    """The graph of the model's configuration; None for an algorithm without one."""
     placement = _placement(statement.configuration)
     if placement is None:
         return None
-    picture = render(placement).replace(NAMESPACE, "")  # an SVG inside HTML needs no name of its language
+    picture = render(placement).replace(NAMESPACE, "")  # an SVG inside HTML needs no namespace
     edges = []
     for edge in placement.graph.edges:
         if edge.key in placement.noisy:
@@ -148,12 +148,12 @@ def spectrum_of(model: Any) -> Markup | None:
 
 
 def why_no_spectrum(model: Any) -> str:
-    """What to read in place of the picture of the eigenvalues."""
+    """The text shown instead of the picture of the eigenvalues."""
     if not hasattr(model, "spectrum_"):
         return "Its algorithm takes no eigenvalues: it fits the topics to minibatches."
     if model.spectrum_ is None:
         return (
-            "Only the sequential configuration keeps the eigenvalues of its second moment beside the edge of their "
+            "Only the sequential configuration keeps the eigenvalues of its second moment with the edge of their "
             "noise; this model has another configuration."
         )
     return "Its second moment has no eigenvalue to show, or its noise has no edge."
@@ -192,7 +192,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True)
 class Recovered:
-    """A true topic beside the estimate matched to it; `found` is None where there is none."""
+    """A true topic and the estimate matched to it; `found` is None where there is none."""
 
     true_name: str
     found: int | None
@@ -203,7 +203,7 @@ class Recovered:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Known topics beside the learnt ones."""
+    """Known topics next to the learnt ones."""
 
     rows: list[Recovered]
     error_l1: float

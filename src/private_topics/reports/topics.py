@@ -101,7 +101,7 @@ def top_words(topic: np.ndarray, names: list[str], n_words: int) -> tuple[Word, 
 
 
 def _distinctive(topic: np.ndarray, posterior: np.ndarray, names: list[str]) -> tuple[Word, ...]:
-    """Of the topic's leading words, those that most surely belong to it alone."""
+    """The words among the topic's leading ones that most surely belong to it alone."""
     leading = np.argsort(-topic, kind="stable")[:CANDIDATES]
     order = leading[np.argsort(-posterior[leading], kind="stable")][:DISTINCTIVE]
     return tuple(Word(names[j], float(posterior[j])) for j in order if posterior[j] > LIKELY)

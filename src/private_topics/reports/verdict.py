@@ -46,7 +46,7 @@ def verdict_of(statement: PrivacyStatement | None) -> PrivacyVerdict:
         return PrivacyVerdict(
             "seeded",
             "NOT PRIVATE: the noise comes from a known seed",
-            "Whoever knows the seed can remove the noise. This model is for tests. "
+            "Anyone who knows the seed can remove the noise. This model is for tests. "
             "Fit again without noise_seed before anything is published.",
         )
     if not statement.proved:

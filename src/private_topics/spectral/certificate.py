@@ -20,7 +20,7 @@ import numpy as np
 from private_topics.spectral.power_method import decompose
 
 NEWTON_STEPS = 30
-UP = 1.0 + 2.0**-30  # covers the rounding of a spectral norm, and of the few operations made of it
+UP = 1.0 + 2.0**-30  # covers the rounding of a spectral norm, and of the few operations on it
 LARGEST_CONTRACTION, LARGEST_SHIFT = 0.9, 0.5
 UNSOLVED = 2.0**-45
 LARGEST_RANK = 64  # the bound needs a matrix of k² × k² numbers
@@ -53,7 +53,7 @@ class Certificate:
 
     @property
     def steps(self) -> int:
-        """Newton steps after which what is left to solve is below `UNSOLVED` of the distance."""
+        """Newton steps after which the remaining error is below `UNSOLVED` of the distance."""
         return max(1, math.ceil(math.log(UNSOLVED) / math.log(max(float(self.contractions.max()), 2.0**-45))))
 
     @property
@@ -72,7 +72,7 @@ class Certificate:
 
     @property
     def inversion(self) -> float:
-        """`λ_i v_i = u_i / ||u_i||²` are together at most so many times as far apart as the weighted solutions."""
+        """A bound on the distance of all `λ_i v_i = u_i / ||u_i||²` together, over that of the weighted solutions."""
         sizes = np.linalg.norm(self.centre.solutions, axis=0) * UP
         return float(((sizes / (sizes / UP**2 - self.distances)) ** 2).max()) * UP
 
@@ -171,7 +171,7 @@ def _apart(solutions: np.ndarray, distances: np.ndarray) -> bool:
 
 
 def _lipschitz(centre: Centre, distances: np.ndarray, contractions: np.ndarray) -> float:
-    """Norm of the derivative at the centre, plus what the solutions' moving adds, times what the Jacobians' does."""
+    """Norm of the derivative at the centre, widened for how far solutions (added) and Jacobians (a factor) move."""
     values = 1.0 / np.linalg.norm(centre.solutions, axis=0)
     maps = centre.weights @ centre.inverses
     largest = np.linalg.norm(maps, 2, axis=(1, 2)) * UP

@@ -20,7 +20,7 @@ SMALLEST_INSIDE = 0.05
 
 @dataclass(frozen=True)
 class Frame:
-    """A whitening of the released second moment and what is known of its noise."""
+    """A whitening of the released second moment and what is known about its noise."""
 
     whitening: Whitening
     eigenvalues: np.ndarray
@@ -32,7 +32,7 @@ class Frame:
 
     @property
     def supported(self) -> int:
-        """Directions whose eigenvalue stands above the spectral norm of the noise."""
+        """Directions whose eigenvalue exceeds the spectral norm of the noise."""
         return int((self.eigenvalues > ABOVE_EDGE * self.noise_edge).sum())
 
 

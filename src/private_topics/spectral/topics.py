@@ -49,7 +49,7 @@ def simplex_rows(rows: np.ndarray) -> np.ndarray:
 
 def project_to_simplex(rows: np.ndarray) -> np.ndarray:
     """Euclidean projection of each row onto {x >= 0, Σx = 1} (sort and threshold)."""
-    rows = rows - rows.max(axis=1, keepdims=True)  # changes nothing, and keeps the 1 from drowning in large rows
+    rows = rows - rows.max(axis=1, keepdims=True)  # same projection, and the 1 is not lost to rounding in large rows
     ordered = -np.sort(-rows, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0
     index = np.arange(1, rows.shape[1] + 1)

@@ -106,7 +106,7 @@ def cube_roots(values):  # type: ignore[no-untyped-def]
 
 
 def add_norms(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndarray) -> None:
-    """Add units (in whole steps) to the bin of their norm; outer bins take the rest, zero norms count nowhere."""
+    """Add units (in whole steps) to the bin of their norm; outer bins take the rest, zero norms are not counted."""
     positive = norms > 0
     index = np.searchsorted(EDGES, norms[positive], side="right")
     np.add.at(counts, index, np.floor(share[positive] / step).astype(np.int64))

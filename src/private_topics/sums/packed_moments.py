@@ -60,7 +60,7 @@ def packed_triples(n_words: int) -> int:
 
 
 def pack_pairs(upper: np.ndarray) -> np.ndarray:
-    """The upper triangle of a symmetric matrix as a vector, what lies off the diagonal twice."""
+    """The upper triangle of a symmetric matrix as a vector, entries off the diagonal doubled."""
     packed: np.ndarray = upper[np.triu_indices(len(upper))] * 2
     packed[diagonal_places(len(upper))] //= 2
     return packed

@@ -101,7 +101,7 @@ class QuantisedFrameSums:
     n_units: int
     second_clip: float
     third_clip: float
-    totals: tuple[np.ndarray, ...] | None = None  # to go on from: square, cube, cross, mass
+    totals: tuple[np.ndarray, ...] | None = None  # where to continue: square, cube, cross, mass
     row_step: float = field(init=False)
     mass_step: float = field(init=False)
     square_step: float = field(init=False)

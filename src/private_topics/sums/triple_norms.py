@@ -1,4 +1,4 @@
-"""Sums of `phi3` inside an orthonormal basis, clipped by the exact Frobenius norm: what configuration 1 asks for.
+"""Sums of `phi3` inside an orthonormal basis, clipped by the exact Frobenius norm, for configuration 1.
 
 With counts `c` on the words present and full length `l`,
 

@@ -1,4 +1,4 @@
-"""Every sum of a private fit over the privacy units, as a small object that can be sent to where the documents are.
+"""Every sum of a private fit over the privacy units, as a small object that can be sent to the documents.
 
     zeros()             the arrays of the sum, all int64
     add(part, totals)   the part's contribution, in place
@@ -34,7 +34,7 @@ Totals = tuple[np.ndarray, ...]
 
 
 class UnitSum(Protocol):
-    """What an engine computes: it is picklable, and says how one part is added."""
+    """What an engine computes: picklable, and knows how to add one part."""
 
     def zeros(self) -> Totals: ...
 
@@ -194,12 +194,12 @@ class TopicStatistic(AddedUp):
 
 
 def unit_weights(norms: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """`share/norm`, a little less; zero where the norm is."""
+    """Slightly less than `share/norm`; zero where the norm is zero."""
     used = norms > 0
     return np.where(used, share * SAFETY / np.where(used, norms, 1.0), 0.0)
 
 
 def clip_factors(norms: np.ndarray, clip: float) -> np.ndarray:
-    """`min(1, clip/norm)`, a little less; zero where the norm is."""
+    """Slightly less than `min(1, clip/norm)`; zero where the norm is zero."""
     used = norms > 0
     return np.where(used, np.minimum(1.0, clip * SAFETY / np.where(used, norms, 1.0)), 0.0)

@@ -1,1 +1,1 @@
-"""Counts of words by document: made of texts or read from files, validated, in blocks, laid out for kernels."""
+"""Counts of words by document: made from texts or read from files, validated, in blocks, laid out for kernels."""

@@ -73,7 +73,7 @@ class CountBlocks(ABC):
 
 
 def checked_height(block_documents: int, owner: str) -> int:
-    """The number of documents per block, if it is one that the class `owner` can use."""
+    """The number of documents per block, if the class `owner` can use it."""
     if block_documents < 1:
         raise InputError(
             f"The 'block_documents' parameter of {owner} must be an int in the range [1, inf). "

@@ -33,7 +33,7 @@ from private_topics.threads import resolve_threads
 
 
 class CountedTexts(CountBlocks):
-    """Counts over a vocabulary, with what they were made by.
+    """Counts over a vocabulary, with the settings that made them.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class CountedTexts(CountBlocks):
         self._stored: FolderBlocks | None = None
 
     def keep(self, blocks: Iterable[sp.csr_array], memory_bytes: int, folder: str | None) -> Self:
-        """Take the blocks in; more than `memory_bytes` of them go to a temporary folder below `folder`."""
+        """Take in the blocks; beyond `memory_bytes` they go to a temporary folder below `folder`."""
         held, n_written, n_documents = 0, 0, 0
         for block in blocks:
             n_documents += block.shape[0]

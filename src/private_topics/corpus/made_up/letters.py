@@ -104,7 +104,7 @@ def _expected(texts: Sequence[str], weights: np.ndarray, tokeniser: Tokeniser) -
 
 
 def _falling(count: int, start: float = 3.0) -> np.ndarray:
-    """Weights that fall along a list, the more steeply the smaller `start`."""
+    """Weights that fall along a list, more steeply for a smaller `start`."""
     weights: np.ndarray = 1.0 / (start + np.arange(count))
     return weights / weights.sum()
 

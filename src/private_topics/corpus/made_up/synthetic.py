@@ -1,4 +1,4 @@
-"""A synthetic corpus drawn from the LDA model itself, with the truth beside it.
+"""A synthetic corpus drawn from the LDA model itself, together with the truth.
 
 `theta ~ Dirichlet(alpha)`, length ~ Poisson, the tokens of each topic a multinomial of `theta`, their words
 drawn from the topic with an alias table (constant time for each token) and counted per document, a few

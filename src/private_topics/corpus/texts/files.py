@@ -1,4 +1,4 @@
-"""Documents in files of lines (JSON or plain text) and in folders of text files; a file of labels beside counts."""
+"""Documents in files of lines (JSON or plain text) and in folders of text files; a file of labels for counts."""
 
 from __future__ import annotations
 

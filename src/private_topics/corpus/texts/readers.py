@@ -16,7 +16,7 @@ an empty document that counts in `N`. With `unit`, `N` is the number of differen
 be read can neither be given a unit of its own (one user could then add several) nor be left out (a user could
 vanish), so it stops the run. A truncated or damaged archive and a CSV quote that never closes stop it too, because
 the number of missing records is unknown. Stopping is not covered by the guarantee, as for all invalid input;
-`strict=True` asks for more of it. The proof is `docs/proofs/records.md`.
+`strict=True` stops in more cases. The proof is `docs/proofs/records.md`.
 
 What is not: `skipped`, the number of broken records, and `first_skipped`, the position of the first, say something
 certain about single documents. They are attributes for the holder of the file, appear in no message, and must not be
@@ -71,7 +71,7 @@ def open_texts(
     Parameters
     ----------
     path : the file or folder.
-    format : "jsonl", "csv", "tsv", "parquet", "lines" or "folder"; None to tell by the name.
+    format : "jsonl", "csv", "tsv", "parquet", "lines" or "folder"; None to infer it from the name.
     field : the field or column of the text.
     unit : the field or column whose value names the privacy unit (a patient, an author); None: each document is one.
     encoding : of the characters; one that contains ASCII.
@@ -89,7 +89,7 @@ def open_texts(
         )
     _check_there(path)
     if path.is_dir() != (found == "folder"):
-        raise InputError(f"{str(path)!r} is {'a' if path.is_dir() else 'not a'} folder, the format is {found!r}.")
+        raise InputError(f"{str(path)!r} is {'a' if path.is_dir() else 'not a'} folder, but the format is {found!r}.")
     return OPENERS[found](path, reading)
 
 

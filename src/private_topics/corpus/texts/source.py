@@ -58,7 +58,7 @@ class Oversized:
 
 @dataclass(frozen=True)
 class Reading:
-    """How records are read: all of it public."""
+    """How records are read: every setting is public."""
 
     field: str = "text"
     unit: str | None = None

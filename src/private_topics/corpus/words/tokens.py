@@ -29,7 +29,7 @@ TOKENISER_VERSION = 1
 """Raised when the rules or lists change what a recorded tokeniser does."""
 CASES: dict[str, Callable[[str], str]] = {"lower": str.lower, "casefold": str.casefold, "keep": str}
 SEPARATOR, LETTER, MARK = 0, 1, 2
-"""Classes of characters: a word begins with `LETTER` and goes on with `LETTER` or `MARK`."""
+"""Classes of characters: a word begins with `LETTER` and continues with `LETTER` or `MARK`."""
 LARGEST_LENGTH = 1_000
 
 

@@ -1,7 +1,7 @@
 """Where a vocabulary may come from: a public word list, or words counted per privacy unit for a private selection.
 
 A public list costs no privacy. It is recorded by name and digest, so that a report can say which list it was. It is
-a file of the user's, or, by the name of a language, comes with the package wordfreq (extra `words`); no list is
+the user's file, or, by the name of a language, comes with the package wordfreq (extra `words`); no list is
 shipped with this package or downloaded. wordfreq counts words in books, encyclopaedias, news, subtitles and web pages
 that anyone can read; its lists are CC BY-SA 4.0. They are older than the user's corpus and do not depend on it,
 which is what makes a list public.
@@ -30,7 +30,7 @@ from private_topics.errors import InputError
 LONGEST_WORD = 1_000
 MOST_LISTED_WORDS = 2**23
 LARGEST_LIST_BYTES = 2**30
-PREFIX = "list:"  # of the name of a list, where a path could stand too
+PREFIX = "list:"  # marks the name of a list where a path is possible too
 LANGUAGES = {
     "dutch": "nl",
     "english": "en",
@@ -72,7 +72,7 @@ class WordList:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the words in UTF-8, each followed by a line feed: what `sha256sum` says of such a file."""
+        """SHA-256 of the words in UTF-8, each followed by a line feed: what `sha256sum` prints for such a file."""
         return hashlib.sha256("".join(f"{word}\n" for word in self.words).encode()).hexdigest()
 
     @property

@@ -1,4 +1,4 @@
-"""The corpus on a GPU. The sums are the integers that `local` computes; noise is drawn on the host, as ever.
+"""The corpus on a GPU. The sums are the integers that `local` computes; noise is drawn on the host, as always.
 
 Counts stay on the device where they fit; otherwise every pass streams them from the host, slab by slab, and the next
 slab is read while the device works. `GpuCounts` keeps a corpus on the device between fits.
@@ -71,7 +71,7 @@ class GpuCorpus(PlainPasses):
         return tuple(array.get() for array in totals)
 
     def close(self) -> None:
-        """Give the memory back, but for a `GpuCounts` that goes on holding its slabs."""
+        """Free the memory, except that of a `GpuCounts`, which keeps its slabs."""
         self.kept = self._restricted = None
         cupy().get_default_memory_pool().free_all_blocks()
 

@@ -18,7 +18,7 @@ from private_topics.sums.parts import Part
 SLAB_DOCUMENTS, SLAB_ENTRIES = 1 << 20, 1 << 27
 RESIDENT_SHARE = 0.4  # of the free memory for counts that stay; sums and scratch take the rest
 THREADS = 256
-COMPILER = ("--std=c++17", "--fmad=false")  # no fused multiply-add but where the source says so
+COMPILER = ("--std=c++17", "--fmad=false")  # no fused multiply-add except where the source says so
 
 
 @cache
@@ -41,14 +41,14 @@ def cupy() -> Any:
 
 @cache
 def module_of(source: str, **constants: int) -> Any:
-    """The compiled kernels of a source file beside this one."""
+    """The compiled kernels of a source file in this folder."""
     text = resources.files("private_topics.engines.gpu").joinpath(source).read_text(encoding="utf-8")
     defined = tuple(f"-D{name}={value}" for name, value in constants.items())
     return cupy().RawModule(code=text, options=(*COMPILER, *defined))
 
 
 def launch(kernel: Any, threads: int, *arguments: Any) -> None:
-    """Run one kernel on at least so many threads, in whole blocks."""
+    """Run one kernel on at least this many threads, in whole blocks."""
     if threads:
         kernel(((threads + THREADS - 1) // THREADS,), (THREADS,), arguments)
 

@@ -89,7 +89,7 @@ def project(slab: Slab, frame: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class _Inside:
-    """A slab inside a frame: projections, bounds on both norms, whether a document counts at all."""
+    """A slab inside a frame: projections, bounds on both norms, whether a document is counted at all."""
 
     projected: Any
     second: Any

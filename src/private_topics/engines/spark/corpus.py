@@ -36,7 +36,7 @@ PIECE_ENTRIES = 2**18
 """Blocks of the driver go out in pieces of about this many entries; each is a partition."""
 TILE_ENTRIES = 2**19
 TILE_BYTES = 8 * TILE_ENTRIES
-"""No message that carries sums is longer, but for its envelope of less than a kilobyte."""
+"""No message that carries sums is longer, apart from its envelope of less than a kilobyte."""
 OTHER_VERSION = "The executors have a different version of private-topics than the driver: install the same on all."
 
 Tile = tuple[int, np.ndarray]
@@ -64,7 +64,7 @@ class SparkCorpus(Corpus):
     n_units: int
     n_words: int
     grouped: bool
-    sent: Broadcasts | None = None  # what the driver sent, of which the parts are made
+    sent: Broadcasts | None = None  # what the driver sent; the parts are made from it
 
     @classmethod
     def of(cls, blocks: CountBlocks, groups: Any = None) -> SparkCorpus:
@@ -134,7 +134,7 @@ class SparkCorpus(Corpus):
         return partial_sums.map(_without_source).reduceByKey(add, tiles, int)
 
     def close(self) -> None:
-        """Let the executors forget the documents."""
+        """Make the executors forget the documents."""
         translated("told to forget the documents", self._forget)
 
     def _forget(self) -> None:

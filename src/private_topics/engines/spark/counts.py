@@ -27,10 +27,10 @@ INTEGERS, NUMBERS = ("tinyint", "smallint", "int", "bigint"), ("float", "double"
 
 
 class UnitsOnCluster:
-    """In place of a label for each document: who a document belongs to is known where the documents are."""
+    """Stands in for the labels of the documents, which are known only where the documents are."""
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise InputError("The units of this corpus are known on the cluster alone: fit it with engine='spark'.")
+        raise InputError("The units of this corpus are known only on the cluster: fit it with engine='spark'.")
 
 
 class ClusterCounts(CountBlocks):
@@ -81,14 +81,14 @@ class SparkCounts(ClusterCounts):
         counts: str = "counts",
         unit: str | None = None,
     ) -> Self:
-        """Counts in two columns of arrays, a row for each document: blocks that `write_parquet_block` wrote, say.
+        """Counts in two columns of arrays, a row for each document: such as blocks by `write_parquet_block`.
 
         Parameters
         ----------
         frame : the DataFrame.
         n_words : size of the vocabulary; or give `columns`, the words themselves. Both are public.
         words, counts : columns of arrays: the words' numbers, from 0, and how often each occurs.
-        unit : column of strings or integers that says whom a document belongs to; None where units are documents.
+        unit : column of strings or integers that says who a document belongs to; None where units are documents.
         """
         if columns is not None:
             n_words = len(columns)
@@ -117,7 +117,7 @@ class SparkCounts(ClusterCounts):
         Parameters
         ----------
         frame : the DataFrame; a missing text is an empty document.
-        vocabulary : public words; entries of a `WordList` that are no word of the tokeniser are left out.
+        vocabulary : public words; entries of a `WordList` that the tokeniser does not accept as words are left out.
         tokeniser : how text becomes words; None for the default.
         text, unit : columns of the text and, where users are units, of their labels.
         """
@@ -135,7 +135,7 @@ class SparkCounts(ClusterCounts):
 
 
 def columns_of(vocabulary: WordList | Sequence[str], tokeniser: Tokeniser) -> list[str]:
-    """The words to count, refused here where the executors would refuse them."""
+    """The words to count; those that the executors would refuse are refused here."""
     listed = tokeniser.usable(vocabulary.words) if isinstance(vocabulary, WordList) else vocabulary
     count_texts([""], listed, tokeniser).close()
     return list(listed)

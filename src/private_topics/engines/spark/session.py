@@ -4,8 +4,8 @@ Spark's own messages carry the tracebacks of its tasks. They are dropped here; i
 `tasks.task` lets through. Log lines that Spark writes before our code sees a row (a reader of files, an expression of
 the caller's) are Spark's, and may quote a value: `LOG_LEVEL` keeps them off the screen where the session is ours.
 
-Documents are sent in broadcasts, of which the driver holds one at a time. Spark keeps a broadcast, in memory or on
-disk, until it is destroyed, so that an executor that is lost takes no documents with it. Whoever sent it destroys it.
+Documents are sent in broadcasts; the driver holds one at a time. Spark keeps a broadcast, in memory or on
+disk, until it is destroyed, so losing an executor loses no documents. The sender destroys it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def translated(doing: str, work: Callable[[], Result]) -> Result:
 
 
 def _kind(error: Exception) -> str:
-    """What went wrong, told by fixed words in Spark's message; never the message."""
+    """What went wrong, recognised by fixed words in Spark's message; never the message itself."""
     text = str(error)
     if "TaskError" in text or "aborted due to stage failure" in text:
         return "a task failed in every attempt"
@@ -157,7 +157,7 @@ class Broadcasts:
             raise
 
     def destroy(self) -> None:
-        """Let Spark forget all of them, in memory and on the disks of driver and executors."""
+        """Make Spark forget all of them, in memory and on the disks of driver and executors."""
         translated("told to forget the documents", self._destroy)
 
     def _destroy(self) -> None:

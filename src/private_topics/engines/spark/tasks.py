@@ -1,4 +1,4 @@
-"""How the executors make parts: of rows of a DataFrame, of texts, of pieces that the driver sent.
+"""How the executors make parts: from rows of a DataFrame, from texts, from pieces that the driver sent.
 
 Input that cannot be used is a message among the parts, not a failed task: Spark would run the task again, and write
 about it in its logs. A task that fails nevertheless states the kind of error and nothing else, since messages of
@@ -47,7 +47,7 @@ class Documents:
 
 
 Held = Documents | str
-"""A part, or why the input cannot be used, in words that hold no value of it."""
+"""A part, or why the input cannot be used, in words that quote no value from it."""
 
 
 def task(work: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:
@@ -175,9 +175,9 @@ def shipped_counts(numbers: Iterable[int], sent: Shipment) -> Iterator[Held]:
 def pieces(
     block: sp.csr_array, share: np.ndarray, units: np.ndarray, most_entries: int = PART_ENTRIES
 ) -> Iterator[Documents]:
-    """A block as parts of a bounded number of documents and, but for one long document, of entries.
+    """A block as parts of a bounded number of documents and, except for one long document, of entries.
 
-    `units` is one for the document that a unit is counted with, zero for the unit's others.
+    `units` is one for the document that a unit is counted with, zero for the unit's other documents.
     """
     start = 0
     while start < block.shape[0]:

@@ -1,6 +1,6 @@
 """Texts that the driver reads and the executors cut into words and count.
 
-The readers' rules hold (`corpus/texts/source.py`): the driver makes documents of records, numbers their units, and
+The readers' rules apply (`corpus/texts/source.py`): the driver makes documents of records, numbers their units, and
 sends texts out while it reads. No text becomes words here. How many documents a unit has is known at the end, so the
 documents' shares of their units follow in a second, small broadcast for each shipment of texts.
 """
@@ -24,14 +24,14 @@ from private_topics.engines.spark.session import Broadcasts, Shipment, session
 from private_topics.errors import InputError
 
 PIECE_DOCUMENTS, PIECE_CHARACTERS = BLOCK_DOCUMENTS, 2**22
-"""The most documents in a piece, and the characters at which it ends."""
+"""The maximum number of documents in a piece, and the number of characters at which it ends."""
 
 UnitShares = tuple[np.ndarray, np.ndarray]
 """Each document's share of its unit, and whether the unit is counted with it."""
 
 
 class SparkTexts(ClusterCounts):
-    """Texts as counts on a cluster, to fit with `engine="spark"`: read once and sent to the session that is active.
+    """Texts as counts on a cluster, to fit with `engine="spark"`: read once and sent to the active session.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SparkTexts(ClusterCounts):
         return self._sent.unpacked(self._shipments, tasks.shipped_texts, recipe=self._recipe)
 
     def close(self) -> None:
-        """Let Spark forget the texts."""
+        """Make Spark forget the texts."""
         self._shipments = []
         self._sent.destroy()
 

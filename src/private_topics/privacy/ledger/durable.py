@@ -36,7 +36,7 @@ __all__ = ["DurableLedger", "LedgerEntry"]
 class DurableLedger(Ledger):
     """The budget of one registered corpus in the file `path`. Pass it, or another one on that file, to every fit.
 
-    `label` is written beside this ledger's reservations.
+    `label` is written with each of this ledger's reservations.
     """
 
     def __init__(self, path: str | os.PathLike[str], corpus: str, *, label: str = "") -> None:
@@ -55,7 +55,7 @@ class DurableLedger(Ledger):
         *,
         set_aside: float = SET_ASIDE,
     ) -> DurableLedger:
-        """Give a corpus its total, once and for all; registering it again with the same total changes nothing.
+        """Give a corpus its total, for good; registering it again with the same total changes nothing.
 
         The file is made where there is none. `set_aside`: see `BudgetLedger`.
         """
@@ -94,7 +94,7 @@ class DurableLedger(Ledger):
         return self._read().entries
 
     def reserve(self, budget: PrivacyBudget, *, settings: Mapping[str, Any] | None = None, **kind: Any) -> int:
-        """Charge a fit, or refuse it; the number of its row. When it returns, the row is on the disk.
+        """Charge a fit and return the number of its row, or refuse it. When it returns, the row is on the disk.
 
         `settings`: public settings to note. `kind`: the other parameters of `BudgetLedger.reserve`.
         """
@@ -110,7 +110,7 @@ class DurableLedger(Ledger):
             return number
 
     def finish(self, entry: int, *, results: Mapping[str, Any] | None = None) -> None:
-        """Note that a fit came to its end. For the reader only, so a failure warns: the cost was written before.
+        """Note that a fit finished. This is for the reader only, so a failure warns: the cost was written before.
 
         `results`: public values that were not known at the reservation, such as the size of a private vocabulary.
         """

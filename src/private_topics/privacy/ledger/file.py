@@ -1,4 +1,4 @@
-"""The file of a ledger: its tables, how it is opened, and how its rows are held to what they must be.
+"""The file of a ledger: its tables, how it is opened, and how its rows are checked.
 
 The rollback journal with `synchronous=EXTRA` syncs file and folder at every commit: after a power failure a committed
 row is there, and in the one file (no `-wal` file to forget when it is copied). Rows are never deleted; each carries
@@ -38,7 +38,7 @@ STATES = ("reserved", "finished")
 DIGESTED = "time, label, guarantee, epsilon, delta, threshold_delta, rho, settings"
 WAIT_SECONDS = 60.0
 LONGEST_NAME, LONGEST_SETTINGS, LONGEST_ROW = 200, 10_000, 2**18
-# Nothing in a stranger's file is executed: no functions from its schema, no mapped memory, cells checked as read.
+# Nothing in an untrusted file is executed: no functions from its schema, no mapped memory, cells checked as read.
 SAFETY = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
@@ -50,7 +50,7 @@ SAFETY = (
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One fit: when, what it may spend, its public settings, whether it came to its end, and what it noted there."""
+    """One fit: when, what it may spend, its public settings, whether it finished, and what it noted then."""
 
     id: int
     time: str
@@ -64,7 +64,7 @@ class LedgerEntry:
 
 @contextmanager
 def opened(path: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """A connection of its own; what is not committed when it closes never happened."""
+    """A new connection; what is not committed when it closes never happened."""
     connection = None
     try:
         uri = f"{Path(path).as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -98,7 +98,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
 
 def check(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse what is not a ledger of this version, table by table, or is damaged."""
+    """Refuse what is not, table by table, a ledger of this version, or is damaged."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise LedgerError(f"The file {path} is not a budget ledger.")
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
@@ -112,7 +112,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
 
 @dataclass(frozen=True)
 class Books:
-    """Everything in the file about one corpus, held to its types, its ranges and its digests."""
+    """Everything in the file about one corpus, checked for types, ranges and digests."""
 
     corpus: str
     total: PrivacyBudget
@@ -149,7 +149,7 @@ class Books:
         return cls(name, PrivacyBudget(epsilon, delta), checked_set_aside(set_aside), tuple(entries), last)
 
     def append(self, connection: sqlite3.Connection, reservation: Reservation, label: str, settings: str) -> int:
-        """Write a row; the number it got."""
+        """Write a row and return its number."""
         budget, threshold_delta = reservation.budget, reservation.threshold_delta
         costs = reservation.guarantee, budget.epsilon, budget.delta, threshold_delta, reservation.rho
         fields = now(), label, *costs, settings
@@ -175,7 +175,7 @@ def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
 
 
 def _noted(text: str) -> dict[str, Any]:
-    """Plain values by name, as they were written; a stranger's row may hold anything."""
+    """Plain values by name, as they were written; a row of an untrusted file may hold anything."""
     if len(text) > LONGEST_SETTINGS:
         raise ValueError("a text is too long")
     values = dict(json.loads(text))
@@ -193,7 +193,7 @@ def digest(*fields: str | float) -> str:
 
 
 def _explained(error: sqlite3.Error, path: str, create: bool) -> LedgerError:
-    """What SQLite says, in words that name the remedy. Nothing was reserved."""
+    """SQLite's error, in words that name the remedy. Nothing was reserved."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_TOOBIG")) or not name:
         return _damaged(path)

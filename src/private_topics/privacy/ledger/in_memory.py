@@ -26,7 +26,7 @@ from private_topics.privacy.ledger.reservations import (
 
 
 class Ledger(ABC):
-    """What has been reserved of the total of one corpus. A copy is the ledger itself: two would spend it twice."""
+    """What has been reserved of a corpus's total. Copying returns the ledger itself: two would spend it twice."""
 
     @abstractmethod
     def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
@@ -67,7 +67,7 @@ class BudgetLedger(Ledger):
     """A total (epsilon, delta) for one corpus. Pass the same object to every fit on that corpus.
 
     ``set_aside`` is the fraction of delta kept for fits of another kind than the first one (another sampler, a
-    private vocabulary): the more of them are planned, the larger it should be.
+    private vocabulary): set it larger if more of them are planned.
     """
 
     def __init__(self, epsilon: float, delta: float, *, set_aside: float = SET_ASIDE) -> None:
@@ -99,7 +99,7 @@ class BudgetLedger(Ledger):
 
 
 class FitAccount:
-    """One fit's dealings with a ledger: it reserves, and notes its public settings and its end where rows are kept.
+    """One fit's dealings with a ledger: it reserves, and where rows are kept notes its public settings and its end.
 
     A ledger is any object with `reserve(budget, **kind)`; one that keeps rows has `finish` too (`DurableLedger`).
     What is not public before the first release (the size of a private vocabulary) is noted at the end.

@@ -1,6 +1,6 @@
-"""What a fit reserves of a corpus's budget, and whether it still fits beside the earlier reservations.
+"""What a fit reserves of a corpus's budget, and whether it still fits in addition to the earlier reservations.
 
-Whoever plans a fit has seen the results of the fits before it, so what remains may not be chosen afterwards: the
+Those who plan a fit have seen the results of earlier fits, so what remains may not be chosen afterwards: the
 caps below depend on the total and on the first reservation alone. Each family of caps bounds one sum of costs
 (mu²/2 of Gaussian DP, rho of zCDP, or epsilon itself) and one sum of deltas, and has its own part of the total
 delta. Proof: docs/proofs/ledger.md.
@@ -39,7 +39,7 @@ SET_ASIDE = 0.01
 class Reservation:
     """What one fit may spend.
 
-    ``guarantee`` is what is known of it beyond its budget: "gaussian", its releases compose in Gaussian DP;
+    ``guarantee`` is what is known about it beyond its budget: "gaussian", its releases compose in Gaussian DP;
     "concentrated", in zCDP only; "approximate", nothing; "pure", its delta is zero whatever the budget says.
     ``threshold_delta`` is the part of its delta that thresholds use (a private vocabulary).
     """
@@ -66,7 +66,7 @@ class Reservation:
 
     @property
     def other_delta(self) -> float:
-        """The probability, of the thresholds or of anything else, outside which the costs below hold."""
+        """The probability, from the thresholds or anything else, with which the costs below may fail to hold."""
         return self.delta if FAMILIES[self.guarantee] == "simple" else self.threshold_delta
 
     @property
@@ -151,7 +151,7 @@ def _within(family: str, reservations: Sequence[Reservation], epsilon: float, pa
 
 
 def composed_epsilon(reservations: Sequence[Reservation], delta: float) -> float:
-    """The smallest epsilon of all reservations at `delta`, had they been fixed beforehand; infinite where none is."""
+    """The smallest epsilon of all reservations at `delta`, had they been fixed beforehand; may be infinite."""
     try:
         return smallest_epsilon(lambda epsilon: _composed_delta(reservations, epsilon), delta)
     except PrivacyError:
