@@ -26,7 +26,7 @@ from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, make
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import topic_error_l2
-from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL
+from private_topics.fits.sequential import REFINEMENT
 from private_topics.planning.plan import plan
 from private_topics.planning.split import split_for
 from private_topics.privacy.budget import PrivacyBudget
@@ -115,8 +115,9 @@ def private_score(case: Case, topics: np.ndarray, epsilon: float) -> float:
     """Mean log-likelihood from released sufficient statistics (the paper's appendix K)."""
     run = PrivateRun(PrivacyBudget(epsilon, DELTA))
     corpus = LocalCorpus.of(MatrixBlocks(case.counts))
-    context = FitContext(run, corpus, SEQUENTIAL.releases, USUAL, len(topics))
-    statistic = release_statistic(context, topics, replace(REFINEMENT, name="score"), 1.0).value
+    score = replace(REFINEMENT, name="score")
+    context = FitContext(run, corpus, (score,), USUAL, len(topics))
+    statistic = release_statistic(context, topics, score, 1.0).value
     return float((statistic * np.log(np.maximum(topics.T, SMALLEST_PROBABILITY))).sum() / statistic.sum())
 
 

@@ -29,7 +29,7 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
 from private_topics.releases.inside_frame import release_inside_frame
 from private_topics.releases.moments import UNIGRAM_AGAIN, release_unigram
-from private_topics.releases.release import FitContext
+from private_topics.releases.release import FitContext, Release
 from private_topics.releases.statistic import release_statistic
 from private_topics.sums.norms import BINS
 
@@ -133,11 +133,11 @@ def spike(position: int) -> np.ndarray:
 
 def context_of(
     fit: Fit, run: PrivateRun, corpus: LocalCorpus, *, n_topics: int = 3, alpha0: float = 1.0, refine_steps: int = 0,
-    split: Mapping[str, float] | None = None,
+    split: Mapping[str, float] | None = None, more: tuple[Release, ...] = (),
 ) -> FitContext:  # fmt: skip
     """What the functions of a fit are given."""
     split = split or (fit.fractions if fit.adds_up else fit.split(refine_steps))
-    return FitContext(run, corpus, fit.releases, split, n_topics, alpha0, refine_steps)
+    return FitContext(run, corpus, (*fit.releases, *more), split, n_topics, alpha0, refine_steps)
 
 
 def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, Entering]:
@@ -150,8 +150,9 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
         "second clip factors": np.ones(1),
     }
     run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers)
+    some = replace(REFINEMENT, name=SOME_WORDS, share=None)
     context = context_of(
-        SEQUENTIAL, run, corpus, n_topics=2, alpha0=public.alpha0, refine_steps=2, split=public.split
+        SEQUENTIAL, run, corpus, n_topics=2, alpha0=public.alpha0, refine_steps=2, split=public.split, more=(some,)
     )
     share = context.share(REFINEMENT)
     with numba_threads(1):  # the corpora are tiny
@@ -159,7 +160,6 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
         released_frame(context, public.words, np.full(public.n_words, 1.0 / public.n_words), 2)
         release_inside_frame(context, public.words, public.frame)
         release_statistic(context, public.topics, REFINEMENT, share)
-        some = replace(REFINEMENT, name=SOME_WORDS)
         release_statistic(context, public.topics[:, public.words], some, share, public.words)
     assert set(run.entering) == set(ALL_RELEASES)
     return run.entering

@@ -70,10 +70,20 @@ CONSTRAINTS = {
 def check_parameters(estimator: Any) -> None:
     """Validate the parameters of an estimator that the table knows."""
     constraints = CONSTRAINTS | getattr(estimator, "_constraints", {})
-    for name, parameter in inspect.signature(type(estimator)).parameters.items():
-        if name in constraints:
-            optional = parameter.default is None
-            check(constraints[name], getattr(estimator, name), name, type(estimator).__name__, optional=optional)
+    for name, constraint in constraints.items():
+        if hasattr(estimator, name):
+            optional = _default(type(estimator), name) is None
+            check(constraint, getattr(estimator, name), name, type(estimator).__name__, optional=optional)
+
+
+def _default(kind: type, name: str) -> Any:
+    """The default of a constructor's parameter; of a base class where a subclass does not take it."""
+    for one in kind.__mro__:
+        constructor = vars(one).get("__init__")
+        parameters = {} if constructor is None or one is object else inspect.signature(constructor).parameters
+        if name in parameters:
+            return parameters[name].default
+    return inspect.Parameter.empty
 
 
 def check(constraint: Constraint, value: Any, parameter: str, caller: str, *, optional: bool = False) -> None:

@@ -4,13 +4,23 @@ More on refusals: tests/fits/test_refusals.py; on ledgers: tests/privacy/ledger/
 """
 
 import warnings
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 from estimator_support import FEW, corpus, every_private_estimator, fitted, made
 
-from private_topics import BudgetLedger, BudgetSplit, DurableLedger, PrivateSpectralLDA, make_lda_corpus, plan
+from private_topics import (
+    BudgetLedger,
+    BudgetSplit,
+    DurableLedger,
+    PrivateSpectralLDA,
+    VariationalLDA,
+    load,
+    make_lda_corpus,
+    plan,
+)
 from private_topics.errors import InputError, ModelFileError, PrivacyError, PrivacyWarning
 from private_topics.evaluation import topic_error_l2, unigram_perplexity
 from private_topics.privacy.budget import PrivacyBudget
@@ -220,3 +230,20 @@ def test_real_text_utility(real_counts, name, limit):
         warnings.simplefilter("ignore")
         model = PrivateSpectralLDA(25, epsilon=1.0, delta=1e-6, noise_seed=0).fit(train)
     assert model.perplexity(test) <= limit
+
+
+def test_what_a_subclass_fixes_is_validated_too():
+    class Mine(PrivateSpectralLDA):
+        def __init__(self, alpha0=1.0):
+            super().__init__(n_components=-3, alpha0=alpha0, ledger=BudgetLedger(5.0, 1e-3))
+
+    with pytest.raises(InputError, match="n_components"):
+        Mine().fit(np.ones((30, 5), int))
+    assert Mine().ledger.spent == ()
+
+
+def test_numbers_of_any_kind_survive_a_file(tmp_path):
+    counts = make_lda_corpus(300, 20, 2, random_state=0)[0]
+    VariationalLDA(2, steps=2, decay=Fraction(7, 10), alpha0=np.float32(0.5)).fit(counts).save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.decay, loaded.alpha0) == (0.7, 0.5)

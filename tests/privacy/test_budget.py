@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 
 import pytest
@@ -33,6 +35,19 @@ def test_split_sums_to_one() -> None:
         split.replace(second=0.5)
     with pytest.raises(PrivacyError, match="no fraction 'thrid'"):
         split.replace(thrid=0.1)
+
+
+def test_a_split_does_not_change() -> None:
+    split = BudgetSplit()
+    for change in (
+        lambda: setattr(split, "unigram", 0.5),
+        lambda: delattr(split, "_fractions"),
+        lambda: split._fractions.__setitem__("unigram", 0.9),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            change()
+    assert split == BudgetSplit() == copy.deepcopy(split) == pickle.loads(pickle.dumps(split))
+    assert "unigram" in dir(split)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, math.nan, math.inf])

@@ -157,3 +157,10 @@ def test_the_suite_is_not_blind(listed: Fit) -> None:
     wrong = replace(WITH_LENGTHS, releases=(halved, *sequential.RELEASES), model=with_halved)
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check_neighbours(wrong, halved, grouped=False)
+
+
+def test_a_release_that_is_not_listed_is_refused(listed: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlisted = replace(WITH_LENGTHS, releases=sequential.RELEASES)
+    monkeypatch.setattr(choice, "SEQUENTIAL", unlisted)
+    with pytest.raises(PrivacyError, match="'capped lengths' is not in the list"):
+        fitted()

@@ -9,6 +9,7 @@ from release_suite import (
     check_neighbours,
     check_noise,
     check_order,
+    check_sums,
     check_untainted,
     every_release,
     proved_fits,
@@ -48,6 +49,11 @@ def test_nothing_but_released_values_is_left_behind(fit, grouped):
 @pytest.mark.parametrize("fit", [fit for fit in FITS if fit.any_engine], ids=named)
 def test_order_and_blocks_do_not_matter(fit):
     check_order(fit)
+
+
+@pytest.mark.parametrize("fit", FITS, ids=named)
+def test_a_release_is_added_up_by_its_sum(fit):
+    check_sums(fit)
 
 
 @pytest.mark.parametrize(("fit", "release"), every_release(), ids=named)

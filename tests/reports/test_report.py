@@ -33,6 +33,7 @@ from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, 
 from private_topics.evaluation import match_topics, topic_error_l1
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.reports import write_report
+from private_topics.reports.sections import budget_of, graph_of
 from private_topics.reports.topics import topics_of
 
 SECTIONS = ["topics", "map", "truth", "privacy", "graph", "diagnostics", "settings", "sign-off"]
@@ -254,7 +255,14 @@ def test_pure_epsilon_and_variational_models(corpus, tmp_path):
     page = report(variational, tmp_path)
     assert_sound(page)
     assert variational.privacy_.text in page.text
+    assert [part.name for part in budget_of(variational.privacy_).parts] == ["minibatches"]
     assert not page.all("section", "id", "graph")
+
+
+@pytest.mark.parametrize("configuration", [1, 2, 3, 4])
+def test_a_graph_names_releases_only_where_it_shows_them_all(corpus, configuration):
+    model = fitted(corpus[0][:2_000, :12], epsilon=60.0, configuration=configuration)
+    assert not graph_of(model.privacy_).known
 
 
 def test_names_of_the_fit_are_used(corpus, tmp_path):

@@ -58,7 +58,7 @@ class LocalCorpus(Corpus):
 
     @cached_property
     def n_units(self) -> int:  # type: ignore[override]
-        """Counted when first asked for, which a fit without privacy never does."""
+        """Counted when first asked for, which a fit without privacy on this machine never does."""
         return _documents(self.blocks) if self.unit is None else int(self.unit.max()) + 1
 
     def total(self, unit_sum: UnitSum) -> Totals:

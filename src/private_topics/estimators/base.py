@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,15 @@ def unchanged_on_failure(model: Any) -> Iterator[None]:
             delattr(model, name)
         vars(model).update(before)
         raise
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: a number of any kind as int or float; None for anything else but text."""
+    if isinstance(value, str | bool | np.bool_ | None):
+        return bool(value) if isinstance(value, np.bool_) else value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) else None
 
 
 class TopicEstimator(TransformerMixin, BaseEstimator):
@@ -157,14 +167,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Constructor parameters as JSON; a random generator cannot be saved and becomes None."""
-        parameters = self.get_params(deep=False)
-        plain = (str, int, float, bool, type(None))
-        return {
-            key: (value.item() if isinstance(value, np.generic) else value)
-            if isinstance(value, (*plain, np.generic))
-            else None
-            for key, value in parameters.items()
-        }
+        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
 
     def _corpus(self, X: Any) -> CountBlocks:
         """Validate `X` for `fit` and remember its width and column names."""

@@ -99,8 +99,9 @@ class PrivateSpectralLDA(TopicEstimator):
 
         Every fit spends its budget anew; pass a `ledger` to keep several fits within one total.
         """
+        settings = settings_of(self)
         refuse_text(X, type(self).__name__)
-        return fit_in(self, PrivateFit.begin(settings_of(self)), X, groups)
+        return fit_in(self, PrivateFit.begin(settings), X, groups)
 
     def _extra_header(self) -> dict[str, Any]:
         return {

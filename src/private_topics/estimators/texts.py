@@ -30,7 +30,6 @@ from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.vocabulary import (
     THRESHOLD_SHARE,
-    VOCABULARY,
     VOCABULARY_SHARE,
     WORDS_PER_UNIT,
     release_vocabulary,
@@ -147,7 +146,7 @@ def _fit_with_vocabulary(
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
     settings = settings_of(model)
-    share = 0.0 if settings.split is None else settings.split[VOCABULARY.name]
+    share = 0.0 if settings.split is None else settings.split["vocabulary"]
     if settings.fit.adds_up:
         raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
     if not share > 0:

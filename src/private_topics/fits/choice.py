@@ -65,9 +65,16 @@ def proved_fit(configuration: int | str) -> Fit:
 
 
 def release_behind(line: str, configuration: str) -> Release | None:
-    """The release that a line of a statement is about; any fit may begin with a private vocabulary."""
+    """The release that a line of a statement is about; any fit may begin with a private vocabulary.
+
+    A fit of one release may sum it up in a line of another name.
+    """
+    if VOCABULARY.made(line):
+        return VOCABULARY
     fit = FITS.get(configuration)
-    return VOCABULARY if VOCABULARY.made(line) else None if fit is None else fit.release_of(line)
+    if fit is None:
+        return None
+    return fit.releases[0] if len(fit.releases) == 1 else fit.release_of(line)
 
 
 def noisy_edges(fit: Fit) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class BudgetSplit(Mapping[str, float]):
                 f"The fractions of BudgetSplit must sum to 1. They sum to {total!r}: "
                 "change the others too when you change one."
             )
-        object.__setattr__(self, "_fractions", found)
+        object.__setattr__(self, "_fractions", MappingProxyType(found))
 
     def __getitem__(self, name: str) -> float:
         return self._fractions[name]
@@ -141,6 +142,12 @@ class BudgetSplit(Mapping[str, float]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("A BudgetSplit does not change: use replace.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("A BudgetSplit does not change: use replace.")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
 
     def __hash__(self) -> int:
         return hash(tuple(self.items()))

@@ -111,8 +111,9 @@ def certified_topics(
         value = tensor_again(context, whitened, frame) / whitened.scale
         return whitened_topics(frame, value, first, context.alpha0, context.random_state)
     context.progress.stage("eigenpairs")
+    found = solutions(context, whitened, certificate, frame)
     with one_order():
-        return topics_of(solutions(context, whitened, certificate, frame), frame, context.alpha0)
+        return topics_of(found, frame, context.alpha0)
 
 
 def certificate_of(context: FitContext, whitened: Whitened, first: np.ndarray, frame: Frame) -> Certificate | None:

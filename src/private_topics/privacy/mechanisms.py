@@ -198,11 +198,11 @@ class PrivateRun:
         source: Source,
         unit_sum: Any,
         asked: Sequence[Asked],
-        aggregates: Callable[[tuple[Integers, ...]], Sequence[npt.ArrayLike]],
+        aggregates: Callable[[tuple[Integers, ...]], Sequence[Integers]],
     ) -> tuple[Released, ...]:
         """The sums of one pass over the corpus, each with its noise. Only here do sums and noise meet."""
         self._require_own_process()
-        exact = aggregates(source.total(unit_sum))
+        exact = [_own(aggregate) for aggregate in aggregates(source.total(unit_sum))]
         return tuple(
             self.release(one.query, aggregate, one.share, consume=True)
             for one, aggregate in zip(asked, exact, strict=True)
@@ -315,6 +315,11 @@ class PrivateRun:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError("A PrivateRun cannot be copied or pickled: each copy would spend the same budget.")
+
+
+def _own(aggregate: Integers) -> Integers:
+    """An array with memory of its own: a released part of a larger array would carry the rest of it, un-noised."""
+    return aggregate if aggregate.base is None else aggregate.copy()
 
 
 def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> npt.NDArray[np.float64]:

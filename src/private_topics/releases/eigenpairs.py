@@ -87,36 +87,39 @@ def released_eigenpairs(
     centre = certificate.centre
     asked = context.ask_certified(
         EIGENPAIRS,
-        None,
-        certificate.lipschitz * whitened.sensitivity * UP,
+        certificate.lipschitz * whitened.sensitivity,
+        margin=UP,
         error=certificate.lipschitz * whitened.error(certificate) + certificate.error,
         largest=2.0 * float(np.linalg.norm(centre.weights) * np.linalg.norm(centre.solutions)),
         entries=centre.solutions.size,
     )
     released = whitened.released(context, asked, certificate, lambda solutions: weighted(centre, solutions))
-    start = weighted(centre, centre.solutions)
-    return unweighted(centre, mean_of(start, whitened.noise**2, released.value, released.sigma**2))
+    with one_order():
+        start = weighted(centre, centre.solutions)
+        return unweighted(centre, mean_of(start, whitened.noise**2, released.value, released.sigma**2))
 
 
 def released_topics(context: FitContext, whitened: Whitened, certificate: Certificate, frame: Frame) -> np.ndarray:
     """Columns `u_i` of the topics `λ_i U√Λ v_i`, released on every word."""
     back = frame.whitening.basis * np.sqrt(frame.whitening.values)
-    stretch = float(np.linalg.norm(back, 2)) * UP * certificate.inversion
+    with one_order():
+        stretch = float(np.linalg.norm(back, 2)) * UP * certificate.inversion
     start = inverted(certificate.centre.solutions)
     largest = 4.0 * float(np.linalg.norm(back) * np.linalg.norm(start))
     error = stretch * (certificate.lipschitz * whitened.error(certificate) + certificate.error)
     asked = context.ask_certified(
         TOPICS,
-        None,
-        stretch * certificate.lipschitz * whitened.sensitivity * UP,
+        stretch * certificate.lipschitz * whitened.sensitivity,
+        margin=UP,
         error=error + (len(start) + 16) * 2.0**-52 * largest,
         largest=largest,
         entries=len(back) * start.shape[1],
     )
     released = whitened.released(context, asked, certificate, lambda solutions: back @ inverted(solutions))
-    found = np.linalg.lstsq(back, released.value, rcond=None)[0]
-    noise = whitened.noise**2 * tensor_noise(back, start)
-    return inverted(mean_of(start, noise, found, released.sigma**2 * start.size))
+    with one_order():
+        found = np.linalg.lstsq(back, released.value, rcond=None)[0]
+        noise = whitened.noise**2 * tensor_noise(back, start)
+        return inverted(mean_of(start, noise, found, released.sigma**2 * start.size))
 
 
 def mean_of(first: np.ndarray, first_variance: float, second: np.ndarray, second_variance: float) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from private_topics.engines.protocol import Corpus
+from private_topics.errors import PrivacyError
 from private_topics.privacy.lattice import step_for, widened
 from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
 from private_topics.privacy.queries import Kind, Query
@@ -99,30 +100,38 @@ class FitContext:
 
     def share(self, release: Release) -> float:
         """The part of the budget of a release: its fraction, divided among those that name the same one."""
-        assert release.share is not None
-        return self.split[release.share] / self._sharing(release.share, self.releases)
+        share = self._listed(release).share
+        assert share is not None
+        return self._fraction(share)
 
     def unspent(self) -> float:
         """The part of the budget that belongs to releases of the list not made yet."""
         made = [event.name for event in self.run.released_events]
         left = [release for release in self.releases if not any(map(release.made, made))]
-        parts = [self._sharing(name, left) * (self.split[name] / count) for name, count in self._shared()]
-        return float(sum(parts))
+        named = dict.fromkeys(release.share for release in self.releases if release.share is not None)
+        repeated = {release.share for release in self.releases if release.repeated}
+        ordered = sorted(named, key=lambda name: (name not in repeated, self._sharing(name, self.releases) > 1))
+        return sum((self._sharing(name, left) * self._fraction(name) for name in ordered), 0.0)
+
+    def _fraction(self, name: str) -> float:
+        """Of one of the releases that divide the fraction of this name."""
+        return self.split[name] / self._sharing(name, self.releases)
 
     def _sharing(self, name: str, releases: Sequence[Release]) -> int:
         return sum(release.share == name for release in releases)
 
-    def _shared(self) -> list[tuple[str, int]]:
-        """The fractions that the releases of the fit share, the last first, and how many releases share each."""
-        counts = ((name, self._sharing(name, self.releases)) for name in reversed(list(self.split)))
-        return [(name, count) for name, count in counts if count]
+    def _listed(self, release: Release) -> Release:
+        """Refuse a release that the list of the fit does not have: nothing that reads the list would know of it."""
+        if not any(listed.made(release.name) for listed in self.releases):
+            raise PrivacyError(f"Release {release.name!r} is not in the list of the fit.")
+        return release
 
     def ask(self, release: Release, share: float | None = None, *, clip: float = 1.0) -> Asked:
         """A release on the lattice that suits its noise; `clip` bounds the norm of one unit's contribution."""
         assert release.sensitivity is not None
         share = self.share(release) if share is None else share
         sensitivity = float(release.sensitivity * clip)
-        draft = Query(release.name, release.kind, sensitivity, 1.0, release.proof)
+        draft = Query(self._listed(release).name, release.kind, sensitivity, 1.0, release.proof)
         step = step_for(self.run.sigma(draft, share), self.n_units, self.n_units * clip)
         return Asked(replace(draft, step=step), share)
 
@@ -133,13 +142,27 @@ class FitContext:
         assert release.sensitivity is not None
         sensitivity = release.sensitivity * clip
         largest = 2.0 * self.n_units * clip
-        return self.ask_certified(release, share, sensitivity, error=error, largest=largest, entries=entries)
+        share = self.share(release) if share is None else share
+        return self._ask(release, share, sensitivity, sensitivity, error=error, largest=largest, entries=entries)
 
     def ask_certified(
-        self, release: Release, share: float | None, sensitivity: float, *, error: float, largest: float, entries: int
+        self, release: Release, sensitivity: float, *, margin: float, error: float, largest: float, entries: int
     ) -> Asked:
-        """Numbers of at most `largest`, with a known sensitivity and a known numerical error."""
+        """Numbers of at most `largest`, whose sensitivity, but for a `margin`, and numerical error are certified."""
+        wide, share = sensitivity * margin, self.share(release)
+        return self._ask(release, share, sensitivity, wide, error=error, largest=largest, entries=entries)
+
+    def _ask(
+        self,
+        release: Release,
+        share: float,
+        sensitivity: float,
+        wide: float,
+        *,
+        error: float,
+        largest: float,
+        entries: int,
+    ) -> Asked:
         step = step_for(sensitivity / self.run.mu_total, self.n_units, largest)
-        wide = widened(sensitivity, float_error=error, step=step, entries=entries)
-        share = self.share(release) if share is None else share
-        return Asked(Query(release.name, release.kind, wide, step, release.proof), share)
+        wide = widened(wide, float_error=error, step=step, entries=entries)
+        return Asked(Query(self._listed(release).name, release.kind, wide, step, release.proof), share)

@@ -45,8 +45,8 @@ def release_vocabulary(
     Parameters
     ----------
     run : made with `PrivateRun(budget, threshold_delta=...)`, the part of delta for the threshold.
-    units : the words of each privacy unit (a document, or a user: `corpus.vocabulary.user_units`), read once. Only
-        the sum of weights is kept, a number for each different word.
+    units : the words of each privacy unit (a document, or a user: `user_units` of `corpus.words.vocabulary`), read
+        once. Only the sum of weights is kept, a number for each different word.
     share : fraction of the budget, `BudgetSplit.vocabulary`.
     threshold_delta : probability with which a word of one unit alone may be named; None: all that is set aside.
     most_words_per_unit : public limit on the different words counted per unit.

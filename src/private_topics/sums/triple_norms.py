@@ -64,6 +64,16 @@ class TripleNormHistogram(PairNormHistogram):
 
     norms = staticmethod(triple_norms)
 
+    def zeros(self) -> Totals:
+        return *super().zeros(), np.zeros(1, np.int64)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        _count_pieces(part, totals[1])
+        super().add(part, totals[:1])
+
+    def aggregates(self, totals: Totals) -> Totals:
+        return totals[:1]
+
 
 @dataclass(frozen=True)
 class ClippedTriples:
@@ -82,11 +92,9 @@ class ClippedTriples:
 
     def add(self, part: Part, totals: Totals) -> None:
         total, factors, pieces = totals
+        _count_pieces(part, pieces)
         with one_order():
             for block, lengths, share in self._pieces(part):
-                pieces += 1
-                if pieces[0] > MOST_CHUNKS:
-                    raise InputError(f"Configuration 1 takes at most {MOST_CHUNKS:,} blocks. Use larger ones.")
                 factor = clip_factors(triple_norms(block.indptr, block.counts, lengths), self.clip)
                 weights = share * factor * DocumentWeights.of_lengths(lengths).third
                 total += rounded(projected_third(block, weights, self.basis), self.grid)
@@ -102,6 +110,13 @@ class ClippedTriples:
             rows = slice(start, start + MOST_DOCUMENTS)
             block = select_words(take_rows(part.block, rows.start, rows.stop), rank, len(self.words))
             yield block, part.lengths[rows], part.share[rows]
+
+
+def _count_pieces(part: Part, pieces: np.ndarray) -> None:
+    """Refuse a corpus in so many pieces that their rounding adds up to more than is certified."""
+    pieces += -(-part.block.shape[0] // MOST_DOCUMENTS)
+    if pieces[0] > MOST_CHUNKS:
+        raise InputError(f"Configuration 1 takes at most {MOST_CHUNKS:,} blocks. Use larger ones.")
 
 
 def projected_third(block: WordBlock, weights: np.ndarray, basis: np.ndarray) -> np.ndarray:
