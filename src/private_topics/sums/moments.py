@@ -22,7 +22,7 @@ from private_topics.sums.parts import DocumentWeights
 
 
 def add_first_moment(block: sp.csr_array, weights: np.ndarray, out: np.ndarray) -> None:
-    """`out += Σ_n weights[n] · c_n`, exact when `weights` and `out` are integers."""
+    """`out += Σ_n weights[n] · c_n`."""
     add_weighted_counts(block.indptr, block.indices, block.data, weights, out)
 
 
@@ -52,6 +52,26 @@ def _add_pairs(order, word_start, by_word, document_of, indptr, words, counts, w
             row[i] += scaled * (counts[p] - 1)
             for r in range(p + 1, indptr[n + 1]):
                 row[words[r]] += scaled * counts[r]
+
+
+def add_whole_pairs(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
+    """As `add_second_moment`, every entry of a document truncated towards zero before it is added to integers."""
+    _add_whole_pairs(*block.by_words, block.indptr, block.words, block.counts, weights, out)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _add_whole_pairs(order, word_start, by_word, document_of, indptr, words, counts, weights, out):  # type: ignore[no-untyped-def]
+    for o in prange(len(order)):
+        i = order[o]
+        row = out[i]
+        for q in range(word_start[i], word_start[i + 1]):
+            p = by_word[q]
+            n = document_of[p]
+            if weights[n] > 0.0:
+                scaled = weights[n] * counts[p]
+                row[i] += np.int64(scaled * (counts[p] - 1))
+                for r in range(p + 1, indptr[n + 1]):
+                    row[words[r]] += np.int64(scaled * counts[r])
 
 
 CUBE_ROWS = 4  # rows of the cube that one thread owns: each such group forms the products of pairs anew

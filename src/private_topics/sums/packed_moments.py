@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from private_topics.corpus.counts.layout import WordBlock
-from private_topics.sums.moments import add_first_moment, add_second_moment, symmetric_part
+from private_topics.corpus.counts.layout import WordBlock, add_whole_counts
+from private_topics.sums.moments import add_whole_pairs, symmetric_part
 from private_topics.sums.parts import DocumentWeights, Part
-from private_topics.sums.quantised import SAFETY, truncated
+from private_topics.sums.quantised import SAFETY
 from private_topics.sums.unit_sums import Totals
 
 
@@ -32,14 +32,11 @@ class PackedMoments:
 
     def add(self, part: Part, totals: Totals) -> None:
         weights = DocumentWeights.of_lengths(part.lengths)
-        first, second, third = (
-            truncated(part.share * SAFETY * weight, self.grid)
-            for weight in (weights.first, weights.second, weights.third)
-        )
+        scale = part.share * SAFETY / self.grid
         block = part.on_all_words()
-        add_first_moment(part.block, first, totals[0])
-        add_second_moment(block, second, totals[1])
-        add_packed_triples(block, third, totals[2])
+        add_whole_counts(block.indptr, block.words, block.counts, scale * weights.first, totals[0])
+        add_whole_pairs(block, scale * weights.second, totals[1])
+        add_packed_triples(block, scale * weights.third, totals[2])
 
     def aggregates(self, totals: Totals) -> Totals:
         sums = totals[0], pack_pairs(totals[1]), totals[2]
@@ -81,7 +78,7 @@ def diagonal_places(n_words: int) -> np.ndarray:
 
 
 def add_packed_triples(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
-    """Add `Σ_n weights[n] l(l-1)(l-2) phi3_n`, packed; integers in, exact integers out."""
+    """Add `Σ_n weights[n] l(l-1)(l-2) phi3_n`, packed, every entry of a document truncated towards zero first."""
     _add_packed_triples(*block.by_words, block.indptr, block.words, block.counts, weights, out)
 
 
@@ -110,19 +107,19 @@ def _add_packed_triples(order, word_start, by_word, document_of, indptr, words, 
         for at in range(word_start[i], word_start[i + 1]):
             p = by_word[at]
             n = document_of[p]
-            own = np.int64(counts[p])
-            scaled = np.int64(weights[n]) * own
-            if scaled == 0:
+            if not weights[n] > 0.0:
                 continue
+            own = np.float64(counts[p])
+            scaled = weights[n] * own
             for r in range(p, indptr[n + 1]):
                 a = words[r] - i
                 row = start + a * m - a * (a - 1) // 2 - a
-                second = np.int64(counts[r])
+                second = np.float64(counts[r])
                 if r == p:
-                    out[row + a] += scaled * (own - 1) * (own - 2)
-                    pair = 3 * scaled * (own - 1)
+                    out[row + a] += np.int64(scaled * (own - 1.0) * (own - 2.0))
+                    pair = 3.0 * scaled * (own - 1.0)
                 else:
-                    out[row + a] += 3 * scaled * second * (second - 1)
-                    pair = 6 * scaled * second
+                    out[row + a] += np.int64(3.0 * scaled * second * (second - 1.0))
+                    pair = 6.0 * scaled * second
                 for s in range(r + 1, indptr[n + 1]):
-                    out[row + words[s] - i] += pair * np.int64(counts[s])
+                    out[row + words[s] - i] += np.int64(pair * counts[s])

@@ -14,8 +14,8 @@ from numba import njit, prange
 
 from private_topics.corpus.counts.layout import (
     WordBlock,
-    add_transposed_times,
-    add_weighted_counts,
+    add_whole_counts,
+    add_whole_rows,
     times_matrix,
 )
 from private_topics.errors import InputError
@@ -132,12 +132,10 @@ class QuantisedFrameSums:
         second, third = self.factors(norms)
         second_weight = share * second / norms.pairs
         third_weight = share * third / norms.triples
-        rows = truncated(norms.projected * third_weight[:, None], self.row_step)
-        add_transposed_times(*block.by_words, block.counts, rows, self.cross)
+        rows = norms.projected * third_weight[:, None] / self.row_step
+        add_whole_rows(*block.by_words, block.counts, rows, self.cross)
         for index, weight in enumerate((second_weight, third_weight)):
-            add_weighted_counts(
-                block.indptr, block.words, block.counts, truncated(weight, self.mass_step), self.mass[index]
-            )
+            add_whole_counts(block.indptr, block.words, block.counts, weight / self.mass_step, self.mass[index])
         self._add_powers(
             norms.projected * np.sqrt(second_weight * SAFETY)[:, None],
             norms.projected * cube_roots(third_weight * SAFETY)[:, None],

@@ -16,8 +16,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from private_topics.corpus.counts.layout import add_whole_counts
 from private_topics.inference.fold_in import fold_in
-from private_topics.sums.moments import add_first_moment, add_second_moment, mirror_upper
+from private_topics.sums.moments import add_whole_pairs, mirror_upper
 from private_topics.sums.norms import BINS, add_norms, count_norms, pair_norms, statistic_norms
 from private_topics.sums.parts import Part
 from private_topics.sums.quantised import (
@@ -62,7 +63,8 @@ class NormedCounts(AddedUp):
 
     def add(self, part: Part, totals: Totals) -> None:
         norms = count_norms(part.block.indptr, part.block.data, part.lengths)
-        add_first_moment(part.block, truncated(unit_weights(norms, part.share), self.step), totals[0])
+        block, weights = part.block, unit_weights(norms, part.share) / self.step
+        add_whole_counts(block.indptr, block.indices, block.data, weights, totals[0])
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class ClippedPairs:
         factor = clip_factors(pair_norms(block.indptr, block.counts, part.lengths), self.clip)
         length = np.maximum(part.lengths, 3).astype(np.float64)
         weights = part.share * factor / (length * (length - 1.0))
-        add_second_moment(block, truncated(weights, self.step), totals[0])
+        add_whole_pairs(block, weights / self.step, totals[0])
         totals[1][0] += truncated(part.share * factor, self.factor_step).sum()
 
     def aggregates(self, totals: Totals) -> Totals:

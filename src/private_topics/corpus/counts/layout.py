@@ -136,11 +136,20 @@ def _index_by_word(indptr, words, n_words):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def add_weighted_counts(indptr, indices, data, weights, out):  # type: ignore[no-untyped-def]
-    """`out[word] += Σ_documents weight · count`; exact when all are integers."""
+    """`out[word] += Σ_documents weight · count`."""
     for i in range(len(indptr) - 1):
         w = weights[i]
         for p in range(indptr[i], indptr[i + 1]):
             out[indices[p]] += w * data[p]
+
+
+@njit(cache=True, nogil=True)
+def add_whole_counts(indptr, indices, data, weights, out):  # type: ignore[no-untyped-def]
+    """`out[word] += Σ_documents trunc(weight · count)`: what is added is truncated, so a small weight is not lost."""
+    for i in range(len(indptr) - 1):
+        w = weights[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            out[indices[p]] += np.int64(w * data[p])
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -159,8 +168,8 @@ def times_matrix(indptr, words, counts, matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def add_transposed_times(order, word_start, by_word, document_of, counts, rows, out):  # type: ignore[no-untyped-def]
-    """`out[word] += Σ_documents count · rows[document]`; one thread per word, documents in order."""
+def add_whole_rows(order, word_start, by_word, document_of, counts, rows, out):  # type: ignore[no-untyped-def]
+    """`out[word] += Σ_documents trunc(count · rows[document])`, integers; one thread per word."""
     r = rows.shape[1]
     for o in prange(len(order)):
         word = order[o]
@@ -170,4 +179,4 @@ def add_transposed_times(order, word_start, by_word, document_of, counts, rows, 
             c = counts[p]
             y = rows[document_of[p]]
             for a in range(r):
-                acc[a] += c * y[a]
+                acc[a] += np.int64(c * y[a])

@@ -42,7 +42,7 @@ class PlainPasses(Corpus):
         xp = cupy()
         frequency = xp.zeros(self.n_words, np.int64)
         for slab in self.slabs():
-            _add_counts(slab, xp.ones(slab.n, np.int64), frequency)
+            _add_counts(slab, xp.ones(slab.n), frequency)
         return np.sort(np.argsort(-frequency.get(), kind="stable")[:limit])
 
     def first_and_second(self, words: np.ndarray) -> tuple[CorpusSize, np.ndarray, np.ndarray]:
@@ -52,12 +52,12 @@ class PlainPasses(Corpus):
         second = xp.zeros((len(words), len(words)), np.int64)
         documents = usable = tokens = 0
         for slab in self.slabs():
-            _add_counts(slab, _whole(_weights(slab, 1), step), first)
+            _add_counts(slab, _weights(slab, 1) / step, first)
             documents += slab.n
             usable += int((slab.lengths >= SHORTEST).sum())
             tokens += int(slab.lengths.sum())
         for slab in self.slabs(words):
-            weights = _whole(_weights(slab, 2), step)
+            weights = _weights(slab, 2) / step
             launch(kernel("add_pairs"), 32 * slab.n, *slab.rows, weights, np.int64(len(words)), second)
         upper = second.get() * step
         mirror_upper(upper)
@@ -75,10 +75,10 @@ class PlainPasses(Corpus):
         for whole, slab in zip(self.slabs(), self.slabs(words), strict=True):
             projected = project(slab, frame[words])
             second, third = _weights(slab, 2), _weights(slab, 3)
-            _add_rows(whole, _whole(projected * second[:, None], row_step), cross_second)
-            _add_rows(slab, _whole(projected * third[:, None], row_step), cross_third)
+            _add_rows(whole, projected * second[:, None] / row_step, cross_second)
+            _add_rows(slab, projected * third[:, None] / row_step, cross_third)
             for row, weight in enumerate((second, third)):
-                _add_counts(slab, _whole(weight, mass_step), mass[row])
+                _add_counts(slab, weight / mass_step, mass[row])
             for start in range(0, slab.n, PRODUCTS_AT_ONCE):
                 some = slice(start, start + PRODUCTS_AT_ONCE)
                 pairs = products_of_pairs(projected[None, some])[0]
@@ -127,10 +127,6 @@ def _weights(slab: Slab, order: int) -> Any:
     for back in range(1, order):
         denominator = denominator * (length - back)
     return cupy().where(slab.lengths >= SHORTEST, 1.0 / denominator, 0.0)
-
-
-def _whole(values: Any, step: float) -> Any:
-    return cupy().trunc(values / step).astype(np.int64)
 
 
 def _add_counts(slab: Slab, weights: Any, total: Any) -> None:

@@ -41,7 +41,7 @@ def kernel(name: str) -> Any:
 
 def _add_normed_counts(wanted: NormedCounts, slab: Slab, totals: DeviceTotals) -> None:
     number, order, start, _, counts = slab.rows
-    weights = cupy().empty(slab.n, np.int64)
+    weights = cupy().empty(slab.n)
     launch(
         kernel("norm_weights"), slab.n, number, order, start, counts, slab.lengths, slab.share,
         np.float64(unit_sums.SAFETY), np.float64(wanted.step), weights,
@@ -70,7 +70,7 @@ def _add_pair_norms(wanted: PairNormHistogram, slab: Slab, totals: DeviceTotals)
 
 def _add_clipped_pairs(wanted: ClippedPairs, slab: Slab, totals: DeviceTotals) -> None:
     numbers = unit_sums.SAFETY, wanted.clip, wanted.step, wanted.factor_step
-    weights = cupy().empty(slab.n, np.int64)
+    weights = cupy().empty(slab.n)
     launch(
         kernel("clip_pairs"), slab.n, np.int32(slab.n), slab.lengths, slab.share, _pair_norms(slab),
         *map(np.float64, numbers), weights, totals[1],
@@ -121,7 +121,7 @@ def _add_frame_moments(wanted: ClippedFrameMoments, slab: Slab, totals: DeviceTo
     square, cube, cross, mass, factors = totals
     padded = -(-slab.n // PRODUCT_ROWS) * PRODUCT_ROWS
     for_square, for_cube = xp.zeros((padded, rank)), xp.zeros((padded, rank))
-    rows, document_mass = xp.empty((slab.n, rank), np.int64), xp.empty((2, slab.n), np.int64)
+    rows, document_mass = xp.empty((slab.n, rank)), xp.empty((2, slab.n))
     numbers = (
         quantised.SAFETY, SMALLEST_BOUND, sums.second_clip, sums.third_clip, sums.square_step, sums.cube_step,
         sums.row_step, sums.mass_step, wanted.factor_step,

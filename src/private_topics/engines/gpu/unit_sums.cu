@@ -26,6 +26,9 @@ static __device__ __forceinline__ integer whole_steps(double value, double step)
     return static_cast<integer>(trunc(value / step));
 }
 
+// What is added is truncated, not its weight: a long document's weight may be far below a step.
+static __device__ __forceinline__ void add_whole(integer* cell, double value) { add(cell, static_cast<integer>(value)); }
+
 static __device__ __forceinline__ double real_length(integer length)
 {
     return static_cast<double>(length < SHORTEST ? SHORTEST : length);
@@ -73,7 +76,7 @@ __global__ void keep(int n, const integer* start, const int* words, const int* c
 // -- norms and histograms --------------------------------------------------------------------------------------------
 
 __global__ void norm_weights(int n, const int* order, const integer* start, const int* counts, const integer* lengths,
-                             const double* share, double safety, double step, integer* weights)
+                             const double* share, double safety, double step, double* weights)
 {
     if (thread_number() >= n) return;
     const int document = order[thread_number()];
@@ -82,17 +85,17 @@ __global__ void norm_weights(int n, const int* order, const integer* start, cons
         for (integer p = start[document]; p < start[document + 1]; ++p)
             squares += static_cast<double>(counts[p]) * static_cast<double>(counts[p]);
     const double norm = sqrt(squares);
-    weights[document] = norm > 0.0 ? whole_steps(share[document] * safety / norm, step) : 0;
+    weights[document] = norm > 0.0 ? share[document] * safety / norm / step : 0.0;
 }
 
 __global__ void add_counts(int n, const int* order, const integer* start, const int* words, const int* counts,
-                           const integer* weights, integer* total)
+                           const double* weights, integer* total)
 {
     if (thread_number() >= n) return;
     const int document = order[thread_number()];
-    const integer weight = weights[document];
-    if (weight == 0) return;
-    for (integer p = start[document]; p < start[document + 1]; ++p) add(total + words[p], weight * counts[p]);
+    const double weight = weights[document];
+    if (!(weight > 0.0)) return;
+    for (integer p = start[document]; p < start[document + 1]; ++p) add_whole(total + words[p], weight * counts[p]);
 }
 
 __global__ void pair_norms(int n, const int* order, const integer* start, const int* counts, const integer* lengths,
@@ -129,33 +132,34 @@ __global__ void add_norms(int n, const double* norms, const double* share, doubl
 // -- second moment ---------------------------------------------------------------------------------------------------
 
 __global__ void clip_pairs(int n, const integer* lengths, const double* share, const double* norms, double safety,
-                           double clip, double step, double factor_step, integer* weights, integer* factors)
+                           double clip, double step, double factor_step, double* weights, integer* factors)
 {
     const int document = thread_number();
     if (document >= n) return;
-    weights[document] = 0;
+    weights[document] = 0.0;
     if (!(norms[document] > 0.0)) return;
     const double ratio = clip * safety / norms[document];
     const double factor = ratio < 1.0 ? ratio : 1.0;
     const double length = real_length(lengths[document]);
-    weights[document] = whole_steps(share[document] * factor / (length * (length - 1.0)), step);
+    weights[document] = share[document] * factor / (length * (length - 1.0)) / step;
     add(factors, whole_steps(share[document] * factor, factor_step));
 }
 
 // The upper triangle of Σ weight (c c' - diag c); a warp a document.
 __global__ void add_pairs(int n, const int* order, const integer* start, const int* words, const int* counts,
-                          const integer* weights, integer n_words, integer* total)
+                          const double* weights, integer n_words, integer* total)
 {
     const int warp = thread_number() / 32, lane = threadIdx.x % 32;
     if (warp >= n) return;
     const int document = order[warp];
-    const integer weight = weights[document], last = start[document + 1];
-    if (weight == 0) return;
+    const double weight = weights[document];
+    const integer last = start[document + 1];
+    if (!(weight > 0.0)) return;
     for (integer p = start[document]; p < last; ++p) {
         integer* row = total + words[p] * n_words;
-        const integer scaled = weight * counts[p];
-        if (lane == 0) add(row + words[p], scaled * (counts[p] - 1));
-        for (integer r = p + 1 + lane; r < last; r += 32) add(row + words[r], scaled * counts[r]);
+        const double scaled = weight * counts[p];
+        if (lane == 0) add_whole(row + words[p], scaled * (counts[p] - 1));
+        for (integer r = p + 1 + lane; r < last; r += 32) add_whole(row + words[r], scaled * counts[r]);
     }
 }
 
@@ -217,8 +221,8 @@ __global__ void clip_inside_frame(int n, const integer* lengths, const double* s
                                   const double* third_bound, const bool* used, const double* projected, int rank,
                                   double safety, double smallest, double second_clip, double third_clip,
                                   double square_step, double cube_step, double row_step, double mass_step,
-                                  double factor_step, double* for_square, double* for_cube, integer* rows,
-                                  integer* mass, integer* factors)
+                                  double factor_step, double* for_square, double* for_cube, double* rows,
+                                  double* mass, integer* factors)
 {
     const int document = thread_number();
     if (document >= n) return;
@@ -234,13 +238,13 @@ __global__ void clip_inside_frame(int n, const integer* lengths, const double* s
     const double root = sqrt(second_weight * safety), third_root = cube_root(third_weight * safety);
     add(factors, whole_steps(share[document] * second, factor_step));
     add(factors + 1, whole_steps(share[document] * third, factor_step));
-    mass[document] = whole_steps(second_weight, mass_step);
-    mass[n + document] = whole_steps(third_weight, mass_step);
+    mass[document] = second_weight / mass_step;
+    mass[n + document] = third_weight / mass_step;
     for (int a = 0; a < rank; ++a) {
         const integer at = static_cast<integer>(document) * rank + a;
         for_square[at] = trunc(projected[at] * root / square_step);
         for_cube[at] = trunc(projected[at] * third_root / cube_step);
-        rows[at] = whole_steps(projected[at] * third_weight, row_step);
+        rows[at] = projected[at] * third_weight / row_step;
     }
 }
 
@@ -256,15 +260,15 @@ __global__ void products_of_pairs(integer n, int rank, const double* rows, doubl
 
 // cross[word] += Σ count · rows[document]; a warp a document.
 __global__ void add_rows(int n, const int* order, const integer* start, const int* words, const int* counts,
-                         const integer* rows, int rank, integer* cross)
+                         const double* rows, int rank, integer* cross)
 {
     const int warp = thread_number() / 32, lane = threadIdx.x % 32;
     if (warp >= n) return;
     const int document = order[warp];
-    const integer* y = rows + static_cast<integer>(document) * rank;
+    const double* y = rows + static_cast<integer>(document) * rank;
     for (integer p = start[document]; p < start[document + 1]; ++p) {
-        const integer c = counts[p], word = words[p];
-        for (int a = lane; a < rank; a += 32) add(cross + word * rank + a, c * y[a]);
+        const integer word = words[p];
+        for (int a = lane; a < rank; a += 32) add_whole(cross + word * rank + a, counts[p] * y[a]);
     }
 }
 
