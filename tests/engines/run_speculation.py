@@ -33,6 +33,7 @@ SETTINGS = {
 def main(folder: str) -> None:
     from pyspark.sql import SparkSession
 
+    sys.path.append(str(Path(__file__).parents[1]))  # the support of all tests, which pytest finds by itself
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     unit_sum = every_unit_sum()["ClippedFrameMoments"]
     notes = Path(folder, "notes")
