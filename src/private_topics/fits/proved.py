@@ -21,7 +21,7 @@ import numpy as np
 
 from private_topics.errors import warn_user
 from private_topics.fits.fit import Fit, PrivateModel
-from private_topics.fits.sequential import released_frame
+from private_topics.fits.sequential import frame_of_moment
 from private_topics.inference.carried import SPECTRAL_WORDS, check_size, most_frequent, on_all_words, warn_if_fewer
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.releases.eigenpairs import (
@@ -37,6 +37,7 @@ from private_topics.releases.moments import (
     SECOND_MOMENT,
     THIRD_MOMENT,
     UNIGRAM,
+    release_second_moment,
     release_third_moment,
     release_unigram,
 )
@@ -51,10 +52,9 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.certificate import Certificate, centre_of, certify
-from private_topics.spectral.frame import Frame
+from private_topics.spectral.frame import Frame, leading
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import lda_third_moment, simplex_rows, topic_weights
-from private_topics.spectral.whitening import Whitening
 from private_topics.threads import one_order
 
 Topics = tuple[np.ndarray, np.ndarray]
@@ -73,7 +73,8 @@ def fitted(context: FitContext, topics: Callable[..., Topics]) -> PrivateModel:
     unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
     words = most_frequent(unigram, SPECTRAL_WORDS)
     context.progress.stage("second moment")
-    whole = released_frame(context, words, unigram, context.n_topics)
+    moment = release_second_moment(context, words)
+    whole = frame_of_moment(context, moment, unigram[words], context.n_topics)
     k = min(context.n_topics, whole.supported)
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
@@ -138,12 +139,6 @@ def contraction(basis: np.ndarray) -> tuple[np.ndarray, float]:
     """
     stretch = float(np.abs(basis.T @ basis).sum(axis=1).max()) * (1.0 + 2.0**-30)
     return basis / np.sqrt(stretch), stretch
-
-
-def leading(frame: Frame, rank: int) -> Frame:
-    """The first directions of a frame."""
-    whitening = Whitening(frame.whitening.basis[:, :rank], frame.whitening.values[:rank])
-    return Frame(whitening, frame.eigenvalues[:rank], frame.noise_edge)
 
 
 def whitened_topics(

@@ -15,14 +15,14 @@ import numpy as np
 
 from private_topics.errors import InputError
 from private_topics.fits.fit import Fit, PrivateModel
-from private_topics.fits.proved import leading, whitened_topics
+from private_topics.fits.proved import whitened_topics
 from private_topics.inference.carried import warn_if_fewer
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import Asked, Released
 from private_topics.privacy.queries import Query
 from private_topics.releases.release import FitContext, Release
-from private_topics.spectral.frame import frame_of
+from private_topics.spectral.frame import frame_of, leading
 from private_topics.sums.packed_moments import PackedMoments, packed_inside, packed_triples, unpack_pairs
 from private_topics.sums.quantised import finest_step
 

@@ -2,11 +2,16 @@
 
     unigram → norms → second moment → frame → norms → moments inside the frame → topics → refined topics
 
+Where the first refinement step contradicts spectral topics that explain what was released, the rest of its budget
+goes to the second moment between all words and the topics: the fit then ends as the one without privacy does.
 Every arrow into a released value goes through `FitContext.release`; every sensitivity is a public number. What the
 functions below return is computed from `Released` values and public settings only.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,40 +29,55 @@ from private_topics.inference.carried import (
 )
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
 from private_topics.privacy.mechanisms import Released
+from private_topics.releases.cross_moment import CROSS_MOMENT, release_cross_moment
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
 from private_topics.releases.moments import (
+    CENTRED_SECOND,
     SECOND_MOMENT,
     UNIGRAM,
     UNIGRAM_AGAIN,
-    release_second_moment,
+    SecondMoment,
+    release_either_second_moment,
     release_unigram,
     sharpened_unigram,
 )
 from private_topics.releases.norms import (
-    FRAME_FACTORS,
+    CENTRED_NORMS,
     FRAME_SECOND_NORMS,
     FRAME_THIRD_NORMS,
     SECOND_FACTORS,
     SECOND_NORMS,
-    scale_of,
 )
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.spectral.frame import Frame, frame_of, topics_in_frame
+from private_topics.spectral.evidence import distance, explained, noise_of_topics
+from private_topics.spectral.frame import (
+    CentralMoments,
+    Directions,
+    Frame,
+    centred_rows,
+    directions_of,
+    frame_of,
+    leading,
+    topics_on_words,
+)
+from private_topics.spectral.topics import simplex_rows
 from private_topics.threads import one_order
 
 RELEASES = (
     UNIGRAM,
     SECOND_NORMS,
+    CENTRED_NORMS,
     SECOND_MOMENT,
+    CENTRED_SECOND,
     SECOND_FACTORS,
     FRAME_SECOND_NORMS,
     FRAME_THIRD_NORMS,
     FRAME_SECOND,
     FRAME_THIRD,
-    FRAME_FACTORS,
     UNIGRAM_AGAIN,
     REFINEMENT,
+    CROSS_MOMENT,
 )
 FRACTIONS = {
     "unigram": 0.04,
@@ -69,8 +89,8 @@ FRACTIONS = {
 }
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
-OVERSAMPLE = 10
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
+FLOOR_OF_UNIGRAM = 0.001
 
 
 def model(context: FitContext) -> PrivateModel:
@@ -83,68 +103,109 @@ def model(context: FitContext) -> PrivateModel:
     context.progress.stage(STAGES[1])
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
     carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
-    frame = released_frame(context, words, unigram, carried)
+    moment = release_either_second_moment(context, words, unigram[words])
+    frame = frame_of_moment(context, moment, unigram[words], carried)
     k = min(carried, frame.supported)
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
         return unigram_model(context, noisy_unigram, frame)
     context.progress.stage(STAGES[2])
-    topics, alpha = spectral_topics(context, words, unigram, frame, k)
+    spectral = spectral_topics(context, words, unigram, leading(frame, k), moment.clip)
+    topics, alpha = spectral.on_all_words, context.alpha0 * spectral.found.shares
     if context.refine_steps:
         if refined.words is None:
-            topics, alpha = refined_topics(context, None, topics, unigram, refined.noise, context.share(REFINEMENT))
+            topics, alpha = refined_topics(context, None, spectral, unigram, refined.noise, context.share(REFINEMENT))
         else:
-            topics, alpha = refined_inside(context, refined.words, topics, noisy_unigram, refined.noise)
+            topics, alpha = refined_inside(context, refined.words, spectral, noisy_unigram, refined.noise)
     return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
 
 
-def released_frame(context: FitContext, words: np.ndarray, unigram: np.ndarray, n_topics: int) -> Frame:
+def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray, n_topics: int) -> Frame:
     """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
-    moment, factors = release_second_moment(context, words)
-    scale = scale_of(factors)
-    rank = min(n_topics + OVERSAMPLE, len(words))
     with one_order():
-        return frame_of(moment.value / scale, unigram[words], context.alpha0, rank=rank, noise=moment.sigma / scale)
+        return frame_of(moment.value, first, context.alpha0, rank=min(n_topics, len(first)), noise=moment.noise)
+
+
+@dataclass(frozen=True)
+class SpectralTopics:
+    """Topics from released moments, and those moments."""
+
+    words: np.ndarray
+    unigram: np.ndarray
+    frame: Frame
+    moments: CentralMoments
+    found: Directions
+    alpha0: float
+    clip: float
+    """For what pairs of words say about all words, in the directions of the topics."""
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        return self.unigram[self.words]
+
+    @cached_property
+    def on_all_words(self) -> np.ndarray:
+        with one_order():
+            inside = topics_on_words(self.frame, self.moments, self.found, self.first)
+            return on_all_words(simplex_rows(inside), self.words, self.unigram)
+
+    def contradict(self, refined: np.ndarray, noise: float, extended_noise: float) -> bool:
+        """Whether they explain what was released, and refined topics, of this `noise`, have a larger error.
+
+        That error is at least what the noise of both does not explain of their distance. It is weighed against the
+        error that the spectral topics would have with what `extended_topics` measures.
+        """
+        topics, known = self.on_all_words[:, self.words], (self.frame, self.moments)
+        with one_order():
+            if not explained(topics, self.found.shares, *known, self.first, self.alpha0):
+                return False
+            inside, turned = noise_of_topics(*known, self.found, self.first, self.alpha0, seed=0)
+        gap = distance(topics, refined[:, self.words])
+        return gap**2 - inside**2 - turned**2 - noise**2 > inside**2 + extended_noise**2
 
 
 def spectral_topics(
-    context: FitContext, words: np.ndarray, unigram: np.ndarray, frame: Frame, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    second, third, factors = release_inside_frame(context, words, frame.matrix)
-    scaled = second.value / scale_of(factors, 0), third.value / scale_of(factors, 1)
+    context: FitContext, words: np.ndarray, unigram: np.ndarray, frame: Frame, pair_clip: float
+) -> SpectralTopics:
+    k = len(frame.eigenvalues)
     with one_order():
-        inside, alpha = topics_in_frame(frame, *scaled, unigram[words], context.alpha0, k, context.random_state)
-    return on_all_words(inside, words, unigram), alpha
+        rows = centred_rows(frame, unigram[words])
+    second, third = release_inside_frame(context, words, rows)
+    with one_order():
+        moments = CentralMoments.of(second.value, third.value, second.sigma, third.sigma)
+        found = directions_of(moments, context.alpha0, k, context.random_state)
+    assert FRAME_SECOND.sensitivity is not None
+    clip = float(np.sqrt(pair_clip * second.query.sensitivity / FRAME_SECOND.sensitivity))
+    return SpectralTopics(words, unigram, frame, moments, found, context.alpha0, clip)
 
 
 def refined_inside(
-    context: FitContext, words: np.ndarray, start: np.ndarray, first: Released, noise_per_topic: float
+    context: FitContext, words: np.ndarray, spectral: SpectralTopics, first: Released, noise_per_topic: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Topics refined on some words, and the prior. The others keep their unigram share, which is sharpened."""
     share = context.share(REFINEMENT)
     unigram = unigram_posterior(*sharpened_unigram(context, first, TAIL_SHARE * share))
-    inside, part = start[:, words], unigram[words]
-    inside, part = inside / inside.sum(axis=1, keepdims=True), part / part.sum()
-    topics, alpha = refined_topics(context, words, inside, part, noise_per_topic, (1.0 - TAIL_SHARE) * share)
-    return on_all_words(topics, words, unigram), alpha
+    return refined_topics(context, words, spectral, unigram, noise_per_topic, (1.0 - TAIL_SHARE) * share)
 
 
 def refined_topics(
     context: FitContext,
     words: np.ndarray | None,
-    start: np.ndarray,
+    spectral: SpectralTopics,
     unigram: np.ndarray,
     noise_per_topic: float,
     share: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
 
-    The noisier the refinement will be, the more the start relies on the unigram.
+    The noisier the refinement will be, the more the start relies on the unigram. Where the first step shows that the
+    spectral topics are better, they are measured on all words instead.
     """
     steps = context.refine_steps
-    noise = len(start) * noise_per_topic
+    inside, part = on_some_words(spectral.on_all_words, words), on_some_words(unigram[None], words)[0]
+    noise = len(inside) * noise_per_topic
     lean = LARGEST_START_SHARE * noise / (noise + HALF_START_NOISE)
-    topics = (1.0 - lean) * start + lean * unigram
+    topics = (1.0 - lean) * inside + lean * part
     total = np.zeros_like(topics)
     weight_sum = squares = 0.0
     for step in range(1, steps + 1):
@@ -153,9 +214,55 @@ def refined_topics(
         total += step * released.value.T
         weight_sum += step
         squares += step**2
-        topics = denoised_topics(total / weight_sum, unigram, released.sigma * np.sqrt(squares) / weight_sum)
+        sigma = released.sigma * np.sqrt(squares) / weight_sum
+        topics = denoised_topics(total / weight_sum, part, sigma)
+        everywhere = topics if words is None else on_all_words(topics, words, unigram)
+        if step == 1 < steps:
+            left = share * (steps - 1) / steps
+            if spectral.contradict(everywhere, noise_of(total, sigma), extended_noise(context, spectral, left)):
+                return extended_topics(context, spectral, left)
     shares = np.maximum(total.sum(axis=1), 1e-3 * np.abs(total).sum() / len(total))
-    return topics, context.alpha0 * shares / shares.sum()
+    return everywhere, context.alpha0 * shares / shares.sum()
+
+
+def on_some_words(topics: np.ndarray, words: np.ndarray | None) -> np.ndarray:
+    """Topics on some words, of which they are distributions; all words if None."""
+    if words is None:
+        return topics
+    inside = topics[:, words]
+    result: np.ndarray = inside / inside.sum(axis=1, keepdims=True)
+    return result
+
+
+def noise_of(statistic: np.ndarray, sigma: float) -> float:
+    """Noise over signal of a statistic, both as lengths."""
+    return float(sigma * np.sqrt(statistic.size) / np.linalg.norm(statistic))
+
+
+def extended_noise(context: FitContext, spectral: SpectralTopics, share: float) -> float:
+    """What noise will do to `extended_topics`, over their length."""
+    noise = context.noise(CROSS_MOMENT, share) * spectral.clip / context.n_units
+    length = np.linalg.norm(spectral.on_all_words)
+    return float(noise * np.sqrt(context.n_words) * np.linalg.norm(spectral.found.whitened) / length)
+
+
+def extended_topics(context: FitContext, spectral: SpectralTopics, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The spectral topics on all words: `mean + C2 F δ_i`, with whitened directions `F` and topic i at `δ_i` in them."""
+    context.progress.stage("topics on all words")
+    with one_order():
+        rows = centred_rows(spectral.frame, spectral.first)[:, 1:] @ spectral.found.whitening.frame
+    frame = np.ones((context.n_words, 1 + rows.shape[1]))
+    frame[:, 1:] = rows[-1]
+    frame[spectral.words, 1:] = rows[:-1]
+    released = release_cross_moment(context, frame, spectral.clip, share)
+    with one_order():
+        weight = max(float(released.value[:, 0].sum()), released.sigma)
+        mean, cross = released.value[:, 0] / weight, released.value[:, 1:] / weight
+        cross = cross - np.outer(mean, cross.sum(axis=0))
+        topics = simplex_rows(mean + (cross @ spectral.found.whitened).T)
+    topics = np.maximum(topics, FLOOR_OF_UNIGRAM * spectral.unigram)
+    topics /= topics.sum(axis=1, keepdims=True)
+    return topics, context.alpha0 * spectral.found.shares
 
 
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:

@@ -18,24 +18,30 @@ from private_topics.spectral.topics import project_to_simplex
 SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
 RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
 SHAPE_SAMPLE = 8192
-UNIGRAM_GRID, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 120, 60, 3
+CLEAR, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 30.0, 60, 3
+UNIGRAM_GRID = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01), 0.0, 24)), np.linspace(1.25, CLEAR + 3, 128)))
 FLOOR_PER_NOISE, LARGEST_FLOOR = 0.03, 0.1
 LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
 
 
 def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
-    """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`."""
-    points = noisy if len(noisy) <= 2048 else np.quantile(noisy, (np.arange(2048) + 0.5) / 2048)
-    largest = max(float(noisy.max()), 3.0 * sigma)
-    grid = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01 * sigma), np.log(largest), UNIGRAM_GRID))))
-    likelihood = -0.5 * ((points[:, None] - grid) / sigma) ** 2
-    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    prior = np.full(len(grid), 1.0 / len(grid))
-    for _ in range(UNIGRAM_ROUNDS):
-        prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
-    mean = (likelihood @ (prior * grid)) / (likelihood @ prior)
-    order = np.argsort(points, kind="stable")
-    value = np.interp(noisy, points[order], mean[order])
+    """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`.
+
+    A weight of more than `CLEAR` times the noise is taken as it is.
+    """
+    scaled = noisy / sigma
+    unclear = scaled[scaled < CLEAR]
+    value = scaled.copy()
+    if len(unclear):
+        points = unclear if len(unclear) <= 2048 else np.quantile(unclear, (np.arange(2048) + 0.5) / 2048)
+        likelihood = -0.5 * (points[:, None] - UNIGRAM_GRID) ** 2
+        likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        prior = np.full(len(UNIGRAM_GRID), 1.0 / len(UNIGRAM_GRID))
+        for _ in range(UNIGRAM_ROUNDS):
+            prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
+        mean = (likelihood @ (prior * UNIGRAM_GRID)) / (likelihood @ prior)
+        order = np.argsort(points, kind="stable")
+        value[scaled < CLEAR] = np.interp(unclear, points[order], mean[order])
     value = np.maximum(value, 1e-4 * value.mean())
     result: np.ndarray = value / value.sum()
     return result

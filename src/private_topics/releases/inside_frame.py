@@ -10,11 +10,10 @@ import numpy as np
 
 from private_topics.privacy.mechanisms import Asked, Released
 from private_topics.releases.norms import (
-    FRAME_FACTORS,
     FRAME_SECOND_NORMS,
     FRAME_THIRD_FACTORS,
     FRAME_THIRD_NORMS,
-    clips_of,
+    clip_of,
 )
 from private_topics.releases.release import FitContext, Release
 from private_topics.sums.quantised import ASSEMBLY_ERROR
@@ -32,24 +31,22 @@ FRAME_THIRD_AGAIN = Release(
     "frame third moment again", "triples, inside the frame", "e6", "symmetric_tensor", "tensor", 2.0, None,
     ClippedFrameMoments,
 )  # fmt: skip
-QUANTILE = 0.5  # of the units: larger contributions are clipped
+SECOND_DISTORTION, THIRD_DISTORTION = 0.5, 0.2  # what clipping does to topics: research/choices.py
 
 
-def release_inside_frame(
-    context: FitContext, words: np.ndarray, frame: np.ndarray
-) -> tuple[Released, Released, Released]:
-    """Second moment, third moment and both sums of clip factors."""
+def release_inside_frame(context: FitContext, words: np.ndarray, frame: np.ndarray) -> tuple[Released, Released]:
+    """Second and third moment."""
     norms = [context.ask(release) for release in (FRAME_SECOND_NORMS, FRAME_THIRD_NORMS)]
-    histograms = FrameNormHistograms(words, frame, norms[0].step)
-    second_clip, third_clip = clips_of(context.release(norms, histograms), QUANTILE)
+    histograms = context.release(norms, FrameNormHistograms(words, frame, norms[0].step))
+    second_clip = clip_of(
+        histograms[0], context.noise(FRAME_SECOND) * np.sqrt(2.0 * frame.shape[1]), SECOND_DISTORTION
+    )
+    third_clip = _third_clip(context, histograms[1], frame)
     second = ask_moment(context, FRAME_SECOND, second_clip, frame)
     third = ask_moment(context, FRAME_THIRD, third_clip, frame)
-    factors = context.ask(FRAME_FACTORS)
-    clipped = ClippedFrameMoments(
-        words, frame, context.n_units, second_clip, third_clip, second.step, third.step, factors.step
-    )
-    released = context.release([second, third, factors], clipped)
-    return released[0], released[1], released[2]
+    clipped = ClippedFrameMoments(words, frame, context.n_units, second_clip, third_clip, second.step, third.step)
+    released = context.release([second, third], clipped, clipped.moments)
+    return released[0], released[1]
 
 
 def release_third(
@@ -58,11 +55,19 @@ def release_third(
     """The third moment, its sum of clip factors, and the sum behind both, which can be asked for more."""
     norms = context.ask(FRAME_THIRD_NORMS)
     histograms = FrameNormHistograms(words, frame, norms.step)
-    (clip,) = clips_of(context.release([norms], histograms, histograms.third_alone), QUANTILE)
+    (histogram,) = context.release([norms], histograms, histograms.third_alone)
+    clip = _third_clip(context, histogram, frame)
     third, factors = ask_moment(context, FRAME_THIRD, clip, frame), context.ask(FRAME_THIRD_FACTORS)
     clipped = ClippedFrameMoments(words, frame, context.n_units, clip, clip, third.step, third.step, factors.step)
     released, released_factors = context.release([third, factors], clipped, clipped.third_alone)
     return released, released_factors, clipped
+
+
+def _third_clip(context: FitContext, histogram: Released, frame: np.ndarray) -> float:
+    """Noise turns an eigenvector of the tensor by a third of its entries, over the eigenvalue of equal topics."""
+    rank, alpha0 = frame.shape[1], context.alpha0
+    eigenvalue = 2.0 * np.sqrt(rank * (alpha0 + 1.0)) / (alpha0 + 2.0)
+    return clip_of(histogram, context.noise(FRAME_THIRD) * np.sqrt(rank / 3.0) / eigenvalue, THIRD_DISTORTION)
 
 
 def ask_moment(

@@ -1,18 +1,31 @@
 """Word frequencies, pairs and triples of words: sums of moments over the words of a document.
 
 unigram         `Σ c/||c||` over all words, non-negative and of norm one (docs/proofs/unigram.md)
-second moment   `Σ s·phi2` on the words of the spectral stage (docs/proofs/second_moment.md)
+second moment   `Σ s·phi2` on the words of the spectral stage (docs/proofs/second_moment.md), or the same of deviations
+                from the released unigram, where documents are nearly alike (docs/proofs/centred_pairs.md)
 third moment    `Σ s·phi3(U, U, U)` inside an orthonormal basis, clipped by its norm over all words, which is the law
                 of noise on every triple of words, seen through the basis (docs/proofs/configuration_1.md)
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.norms import SECOND_FACTORS, SECOND_NORMS, THIRD_FACTORS, THIRD_NORMS, clips_of
+from private_topics.releases.norms import (
+    CENTRED_NORMS,
+    SECOND_FACTORS,
+    SECOND_NORMS,
+    THIRD_FACTORS,
+    THIRD_NORMS,
+    clip_of,
+    scale_of,
+)
 from private_topics.releases.release import NON_NEGATIVE, FitContext, Release
+from private_topics.sums.centred_pairs import CentredPairs, PairNormHistograms
+from private_topics.sums.norms import median_norm
 from private_topics.sums.quantised import finest_step
 from private_topics.sums.triple_norms import PROJECTION_ERROR, ClippedTriples, TripleNormHistogram
 from private_topics.sums.unit_sums import ClippedPairs, NormedCounts, PairNormHistogram
@@ -40,31 +53,75 @@ def sharpened_unigram(context: FitContext, first: Released, share: float) -> tup
 SECOND_MOMENT = Release(
     "second moment", "pairs of words", "e0", "symmetric_matrix", "second_moment", NON_NEGATIVE, "second", ClippedPairs
 )
-SECOND_QUANTILE = 0.1  # of the units: larger contributions are clipped
+CENTRED_SECOND = Release(
+    "centred second moment", "pairs of words", "e0", "symmetric_matrix", "centred_pairs", 2.0, "second", CentredPairs,
+    in_place_of="second moment",
+)  # fmt: skip
+
+DISTORTION = 0.1  # what clipping does to the directions of topics: research/choices.py
 
 
-def release_second_moment(context: FitContext, words: np.ndarray) -> tuple[Released, Released]:
-    """`Σ s·phi2` and `Σ s`, clipped at a quantile of the norms, which is released first."""
+@dataclass(frozen=True)
+class SecondMoment:
+    """`E2` on the words of the spectral stage, its noise, and where norms of `phi2` would be clipped."""
+
+    value: np.ndarray
+    noise: float
+    clip: float
+
+
+def release_second_moment(context: FitContext, words: np.ndarray) -> SecondMoment:
+    """`Σ s·phi2 / Σ s`, clipped at a threshold that a histogram of norms suggests."""
     norms = context.ask(SECOND_NORMS)
-    (clip,) = clips_of(context.release([norms], PairNormHistogram(words, norms.step)), SECOND_QUANTILE)
+    (histogram,) = context.release([norms], PairNormHistogram(words, norms.step))
+    return _plain_pairs(context, words, _plain_clip(context, words, histogram))
+
+
+def release_either_second_moment(context: FitContext, words: np.ndarray, centre: np.ndarray) -> SecondMoment:
+    """As it is or as deviations from the released `centre`, whichever has less noise."""
+    norms = context.ask(SECOND_NORMS)
+    histograms = PairNormHistograms(words, centre, norms.step)
+    plain, centred = context.release([norms, context.ask(CENTRED_NORMS)], histograms)
+    clip = _plain_clip(context, words, plain)
+    noise = context.noise(CENTRED_SECOND) * np.sqrt(2.0 * len(words)) * context.n_topics
+    other = clip_of(centred, noise / median_norm(centred.value), DISTORTION)
+    if context.noise(CENTRED_SECOND) * other >= context.noise(SECOND_MOMENT) * clip:
+        return _plain_pairs(context, words, clip)
+    factors = context.ask(SECOND_FACTORS)
+    clipped = CentredPairs(words, centre, context.n_units, other, factor_step=factors.step)
+    moment = context.ask_assembled(CENTRED_SECOND, clip=other, error=clipped.error, entries=len(words) ** 2)
+    released, released_factors = context.release([moment, factors], replace(clipped, step=moment.step))
+    scale = scale_of(released_factors)
+    return SecondMoment(released.value / scale + np.outer(centre, centre), released.sigma / scale, clip)
+
+
+def _plain_clip(context: FitContext, words: np.ndarray, histogram: Released) -> float:
+    """The weakest of the topics has about this part of the norm of a document: 1/(k (alpha0 + 1))."""
+    noise = context.noise(SECOND_MOMENT) * np.sqrt(2.0 * len(words)) * context.n_topics * (context.alpha0 + 1.0)
+    return clip_of(histogram, noise / median_norm(histogram.value), DISTORTION)
+
+
+def _plain_pairs(context: FitContext, words: np.ndarray, clip: float) -> SecondMoment:
     moment, factors = context.ask(SECOND_MOMENT, clip=clip), context.ask(SECOND_FACTORS)
     clipped = ClippedPairs(words, clip, moment.step, factors.step)
     released, released_factors = context.release([moment, factors], clipped)
-    return released, released_factors
+    scale = scale_of(released_factors)
+    return SecondMoment(released.value / scale, released.sigma / scale, clip)
 
 
 THIRD_MOMENT = Release(
     "third moment", "triples of words", "e3", "symmetric_tensor", "configuration_1", NON_NEGATIVE, "tensor",
     ClippedTriples,
 )  # fmt: skip
-THIRD_QUANTILE = 0.5  # of the units: larger contributions are clipped
 
 
 def release_third_moment(context: FitContext, words: np.ndarray, basis: np.ndarray) -> tuple[Released, Released]:
     """`Σ s·phi3(U, U, U)` and `Σ s`."""
     norms = context.ask(THIRD_NORMS)
-    (clip,) = clips_of(context.release([norms], TripleNormHistogram(words, norms.step)), THIRD_QUANTILE)
+    (histogram,) = context.release([norms], TripleNormHistogram(words, norms.step))
     n_units, rank = context.n_units, basis.shape[1]
+    noise = context.noise(THIRD_MOMENT) * np.sqrt(rank / 3.0) * (rank * (context.alpha0 + 1.0)) ** 1.5
+    clip = clip_of(histogram, noise / median_norm(histogram.value), DISTORTION)
     error = PROJECTION_ERROR * rank**1.5 * n_units * clip
     moment = context.ask_assembled(THIRD_MOMENT, clip=clip, error=error, entries=rank**3)
     factors = context.ask(THIRD_FACTORS)

@@ -17,6 +17,7 @@ import numpy as np
 
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import PrivacyError
+from private_topics.privacy.budget import sigma_for
 from private_topics.privacy.lattice import step_for, widened
 from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
 from private_topics.privacy.queries import Kind, Query
@@ -42,6 +43,7 @@ class Release:
     unit_sum : what a unit contributes, as an engine adds it up; None where the fit does the adding itself.
     repeated : whether it is made once for each refinement step or minibatch.
     norm : the norm of the sensitivity, "l1" for Laplace noise.
+    in_place_of : the name of the release whose fraction it takes, where released values choose between the two.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Release:
     unit_sum: type[UnitSum] | None = None
     repeated: bool = False
     norm: Literal["l2", "l1"] = "l2"
+    in_place_of: str | None = None
 
     def numbered(self, number: int) -> Release:
         """The same release, made for the `number`-th time."""
@@ -107,7 +110,8 @@ class FitContext:
     def unspent(self) -> float:
         """The part of the budget that belongs to releases of the list not made yet."""
         made = [event.name for event in self.run.released_events]
-        left = [release for release in self.releases if not any(map(release.made, made))]
+        taken = {release.in_place_of or release.name for release in self.releases if any(map(release.made, made))}
+        left = [release for release in self.releases if (release.in_place_of or release.name) not in taken]
         named = dict.fromkeys(release.share for release in self.releases if release.share is not None)
         repeated = {release.share for release in self.releases if release.repeated}
         ordered = sorted(named, key=lambda name: (name not in repeated, self._sharing(name, self.releases) > 1))
@@ -118,13 +122,19 @@ class FitContext:
         return self.split[name] / self._sharing(name, self.releases)
 
     def _sharing(self, name: str, releases: Sequence[Release]) -> int:
-        return sum(release.share == name for release in releases)
+        return sum(release.share == name and release.in_place_of is None for release in releases)
 
     def _listed(self, release: Release) -> Release:
         """Refuse a release that the list of the fit does not have: nothing that reads the list would know of it."""
         if not any(listed.made(release.name) for listed in self.releases):
             raise PrivacyError(f"Release {release.name!r} is not in the list of the fit.")
         return release
+
+    def noise(self, release: Release, share: float | None = None) -> float:
+        """Its noise where the norm of a unit's contribution is at most one."""
+        assert release.sensitivity is not None
+        share = self.share(release) if share is None else share
+        return sigma_for(share, release.sensitivity, self.run.mu_total)
 
     def ask(self, release: Release, share: float | None = None, *, clip: float = 1.0) -> Asked:
         """A release on the lattice that suits its noise; `clip` bounds the norm of one unit's contribution."""

@@ -20,6 +20,8 @@ SMALLEST_LOG, LARGEST_LOG = -14.0, 14.0  # natural logarithm of a norm: 8e-7 to 
 # To single precision, so that the last bits of a machine's exponential move no norm to another bin.
 EDGES = np.exp(np.linspace(SMALLEST_LOG, LARGEST_LOG, BINS + 1)).astype(np.float32).astype(np.float64)
 
+CLEAR, UNCLEAR_QUANTILE = 3.0, 0.1  # a bin counts from this many times its noise on; where none does, clip low
+
 
 @njit(cache=True, parallel=True, nogil=True)
 def count_norms(indptr, counts, lengths):  # type: ignore[no-untyped-def]
@@ -112,7 +114,34 @@ def add_norms(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndar
     np.add.at(counts, index, np.floor(share[positive] / step).astype(np.int64))
 
 
-def clip_threshold(histogram: np.ndarray, quantile: float) -> float:
+def median_norm(histogram: np.ndarray) -> float:
+    """The upper edge of the bin where a noisy histogram reaches half of its total."""
+    return _quantile(histogram, 0.5)
+
+
+def best_clip(histogram: np.ndarray, sigma: float, noise: float, distortion: float) -> float:
+    """The clip threshold that distorts a sum least, from a histogram of norms with noise `sigma`.
+
+    `noise` is the relative error that noise for a clip of one causes in the contribution of one unit. What clipping
+    itself distorts is `distortion` times the variation of the clip factors: units that are clipped differently count
+    differently, and that error does not fall with their number. So the threshold rises as the noise falls.
+    """
+    clear = np.flatnonzero(histogram[1:-1] > CLEAR * sigma)
+    if len(clear) == 0:
+        return _quantile(histogram, UNCLEAR_QUANTILE)
+    bins = np.arange(clear[0], clear[-1] + 1)
+    counts = np.maximum(histogram[bins + 1], 0.0)
+    counts /= counts.sum()
+    clips = EDGES[bins + 1]
+    factors = np.minimum(1.0, clips[:, None] / np.sqrt(EDGES[bins] * EDGES[bins + 1]))
+    mean = factors @ counts
+    spread = np.sqrt(np.maximum(factors**2 @ counts - mean**2, 0.0)) / mean
+    units = max(float(histogram.sum()), sigma)
+    losses = np.hypot(noise * clips / (units * mean), distortion * spread)
+    return float(clips[np.argmin(losses)])
+
+
+def _quantile(histogram: np.ndarray, quantile: float) -> float:
     """The upper edge of the bin where a noisy histogram reaches `quantile` of its total."""
     running = np.cumsum(histogram)
     rising = (np.maximum.accumulate(running) + np.minimum.accumulate(running[::-1])[::-1]) / 2.0

@@ -49,9 +49,12 @@ class Part:
     lengths: np.ndarray
     share: np.ndarray
 
-    def on(self, words: np.ndarray) -> WordBlock:
-        """The counts of some words only, given in ascending order; the lengths stay those of whole documents."""
-        return select_words(self.block, ranks_of(words, self.block.shape[1]), len(words))
+    def on(self, words: np.ndarray, *, rest: bool = False) -> WordBlock:
+        """The counts of some words only, given in ascending order; the lengths stay those of whole documents.
+
+        With `rest`, a last word stands for all the others.
+        """
+        return select_words(self.block, ranks_of(words, self.block.shape[1]), len(words), rest=rest)
 
     def on_all_words(self) -> WordBlock:
         return select_words(self.block, None, self.block.shape[1])

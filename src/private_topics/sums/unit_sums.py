@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from private_topics.corpus.counts.layout import add_whole_counts
+from private_topics.corpus.counts.layout import WordBlock, add_whole_counts
 from private_topics.inference.fold_in import fold_in
 from private_topics.sums.moments import add_whole_pairs, mirror_upper
 from private_topics.sums.norms import BINS, add_norms, count_norms, pair_norms, statistic_norms
@@ -121,7 +121,7 @@ class FrameNormHistograms:
         return (np.zeros((2, BINS + 2), np.int64),)
 
     def add(self, part: Part, totals: Totals) -> None:
-        norms = FrameNorms.of(part.on(self.words), part.lengths, self.frame)
+        norms = FrameNorms.of(on_rows(part, self.words, self.frame), part.lengths, self.frame)
         for row, bound in enumerate((norms.second_bound(), norms.third_bound())):
             add_norms(bound, part.share, self.step, totals[0][row])
 
@@ -143,14 +143,14 @@ class ClippedFrameMoments:
     third_clip: float
     second_step: float
     third_step: float
-    factor_step: float
+    factor_step: float = 1.0
 
     def zeros(self) -> Totals:
         sums = self.sums()
         return sums.square, sums.cube, sums.cross, sums.mass, np.zeros(2, np.int64)
 
     def add(self, part: Part, totals: Totals) -> None:
-        block = part.on(self.words)
+        block = on_rows(part, self.words, self.frame)
         factors = self.sums(totals).add(block, FrameNorms.of(block, part.lengths, self.frame), part.share)
         totals[-1][:] += [truncated(part.share * factor, self.factor_step).sum() for factor in factors]
 
@@ -161,9 +161,13 @@ class ClippedFrameMoments:
 
     def aggregates(self, totals: Totals) -> Totals:
         """Second moment, third moment, sums of clip factors."""
+        return *self.moments(totals), totals[-1]
+
+    def moments(self, totals: Totals) -> Totals:
+        """Second and third moment."""
         with one_order():
             second = self.sums(totals).second()
-        return rounded(second, self.second_step), rounded(self.third(totals), self.third_step), totals[-1]
+        return rounded(second, self.second_step), rounded(self.third(totals), self.third_step)
 
     def third_alone(self, totals: Totals) -> Totals:
         """Third moment and the sum of its clip factors."""
@@ -193,6 +197,11 @@ class TopicStatistic(AddedUp):
         norms, sums = statistic_norms(block.indptr, block.words, block.counts, self.word_topics, pull)
         weights = unit_weights(np.where(part.lengths >= 3, norms, 0.0), part.share)
         add_statistic(block, self.word_topics, pull, sums, weights, self.step, totals[0])
+
+
+def on_rows(part: Part, words: np.ndarray, frame: np.ndarray) -> WordBlock:
+    """The counts of the words that have a row in the frame; a row more than words is that of all others."""
+    return part.on(words, rest=len(frame) > len(words))
 
 
 def unit_weights(norms: np.ndarray, share: np.ndarray) -> np.ndarray:

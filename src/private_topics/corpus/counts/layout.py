@@ -18,6 +18,7 @@ from numba import njit, prange
 from private_topics.errors import InputError
 
 INTERLEAVE = 16
+LARGEST_REST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,20 @@ class WordBlock:
         return document_of, word_start, by_word
 
 
-def select_words(block: sp.csr_array, rank_of_word: np.ndarray | None, n_selected: int) -> WordBlock:
-    """Restrict `block` to the words with `rank_of_word >= 0` (monotone in the word index, so rows stay sorted)."""
+def select_words(
+    block: sp.csr_array, rank_of_word: np.ndarray | None, n_selected: int, *, rest: bool = False
+) -> WordBlock:
+    """Restrict `block` to the words with `rank_of_word >= 0` (monotone in the word index, so rows stay sorted).
+
+    With `rest`, one more word, the last, stands for all others; it is counted at most `LARGEST_REST` times.
+    """
     if rank_of_word is None:
         indptr, words, counts = block.indptr, block.indices, block.data
     else:
-        indptr, words, counts = _restrict(block.indptr, block.indices, block.data, rank_of_word)
-    return word_block(indptr, words, counts, n_selected)
+        indptr, words, counts = _restrict(
+            block.indptr, block.indices, block.data, rank_of_word, n_selected if rest else -1
+        )
+    return word_block(indptr, words, counts, n_selected + rest)
 
 
 def ranks_of(words: np.ndarray, n_words: int) -> np.ndarray | None:
@@ -93,23 +101,36 @@ def interleaved(n: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _restrict(indptr, indices, data, rank_of_word):  # type: ignore[no-untyped-def]
+def _restrict(indptr, indices, data, rank_of_word, rest_word):  # type: ignore[no-untyped-def]
     n = len(indptr) - 1
     new_indptr = np.zeros(n + 1, np.int64)
     kept = 0
-    for p in range(len(indices)):
-        if rank_of_word[indices[p]] >= 0:
+    for i in range(n):
+        others = False
+        for p in range(indptr[i], indptr[i + 1]):
+            if rank_of_word[indices[p]] >= 0:
+                kept += 1
+            else:
+                others = True
+        if others and rest_word >= 0:
             kept += 1
     words = np.empty(kept, np.int32)
     counts = np.empty(kept, data.dtype)
     at = 0
     for i in range(n):
+        rest = np.int64(0)
         for p in range(indptr[i], indptr[i + 1]):
             r = rank_of_word[indices[p]]
             if r >= 0:
                 words[at] = r
                 counts[at] = data[p]
                 at += 1
+            else:
+                rest += data[p]
+        if rest > 0 and rest_word >= 0:
+            words[at] = rest_word
+            counts[at] = min(rest, LARGEST_REST)
+            at += 1
         new_indptr[i + 1] = at
     return new_indptr, words, counts
 
