@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from private_topics.errors import InputError, PrivacyError
+
 from private_topics.privacy.budget import SUM_TOLERANCE, PrivacyBudget, is_number
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.simple_composition import Calibration, PureBudget, SimpleRun
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.frame import Frame
+
+LARGEST_TENSOR = 0.2  # of the budget, where topics are hard to tell apart
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,16 @@ class Fit:
         """The release behind a line of a statement."""
         return next((release for release in self.releases if release.made(line)), None)
 
-    def split(self, refine_steps: int) -> BudgetSplit:
-        """The default fractions: without refinement nothing is kept for it."""
+    def split(self, refine_steps: int, eigenvalue: float = 1.0) -> BudgetSplit:
+        """The default fractions: without refinement nothing is kept for it.
+
+        The smaller the `eigenvalue` of the whitened tensor, the more of the refinement's fraction goes to the tensor.
+        """
         split = BudgetSplit(**self.fractions)
-        return split if refine_steps else split.without_refinement()
+        if not refine_steps or not split["refine"]:
+            return split.without_refinement()
+        tensor = min(max(split["tensor"], LARGEST_TENSOR), split["tensor"] / min(1.0, eigenvalue))
+        return split.replace(tensor=tensor, refine=split["refine"] + split["tensor"] - tensor)
 
     def check_split(self, split: BudgetSplit, *, refined: bool) -> None:
         """Refuse a split that leaves a release of this fit without budget."""

@@ -19,6 +19,7 @@ from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import Progress
 from private_topics.releases.release import FitContext
+from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.threads import limited_threads
 
 
@@ -110,8 +111,10 @@ class PrivateFit:
         return model, statement
 
     def _split(self) -> Any:
-        fit = self.settings.fit
-        return self.settings.split or (fit.fractions if fit.adds_up else fit.split(self.settings.refine_steps))
+        settings, fit = self.settings, self.settings.fit
+        if settings.split is not None or fit.adds_up:
+            return settings.split or fit.fractions
+        return fit.split(settings.refine_steps, equal_eigenvalue(settings.n_topics, settings.alpha0))
 
     def _check_units(self, corpus: Corpus) -> None:
         check_units(corpus)

@@ -247,7 +247,7 @@ def extended_noise(context: FitContext, spectral: SpectralTopics, share: float) 
 
 
 def extended_topics(context: FitContext, spectral: SpectralTopics, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """The spectral topics on all words: `mean + C2 F δ_i`, with whitened directions `F` and topic i at `δ_i` in them."""
+    """The spectral topics on all words: `mean + C2 F δ_i`, `F` the whitened directions, `δ_i` topic i in them."""
     context.progress.stage("topics on all words")
     with one_order():
         rows = centred_rows(spectral.frame, spectral.first)[:, 1:] @ spectral.found.whitening.frame

@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 
 from private_topics.fits.choice import proved_fit
 from private_topics.fits.fit import BudgetSplit
-from private_topics.fits.sequential import OVERSAMPLE
 from private_topics.inference.carried import (
     SPECTRAL_WORDS,
     averaged_noise,
@@ -25,6 +24,7 @@ from private_topics.inference.carried import (
 )
 from private_topics.paper.utility_bounds import Quantities
 from private_topics.privacy.curves import mu_of_budget
+from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
 WORDS_PER_TOPIC = 60.0
@@ -83,7 +83,7 @@ class PlannedFit:
     @cached_property
     def eigenvalue(self) -> float:
         """`λ_i` of the whitened tensor."""
-        return 2.0 * self.whitened_word / (self.alpha0 + 2.0)
+        return equal_eigenvalue(self.n_topics, self.alpha0)
 
     @property
     def whitened_word(self) -> float:
@@ -115,7 +115,7 @@ def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSpli
     The most that stand out from the noise, that the refinement can estimate, and whose error, which grows with their
     number, is small enough.
     """
-    split = given or proved_fit(configuration).split(fit.refine_steps)
+    split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
     supported = min(fit.n_components, seen_topics(fit, split.second, _spectral_stage(fit, configuration)))
     if configuration == SEQUENTIAL and fit.refine_steps:
         supported = min(supported, carried_topics(refined(fit, split.refine)[1]))
@@ -128,7 +128,7 @@ def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSpli
 
 def expected_error(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> float:
     """The error of the topics that are found, by the sequential release or a configuration 1 to 4."""
-    split = given or proved_fit(configuration).split(fit.refine_steps)
+    split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
     if configuration == SEQUENTIAL:
         return _sequential_error(fit, split)
     return _proved_error(fit, int(configuration), split)
@@ -191,7 +191,7 @@ def whitened_tensor_error(fit: PlannedFit, share: float) -> float:
 def frame_error(fit: PlannedFit, share: float) -> float:
     """The second moment inside the frame, where it is about the identity."""
     bound = fit.whitened_word**2 * math.hypot(fit.mixing, 1.0 / fit.mean_length)
-    return 2.0 * bound / _strength(fit, share) * math.sqrt((fit.n_topics + OVERSAMPLE) / 2.0)
+    return 2.0 * bound / _strength(fit, share) * math.sqrt(fit.n_topics / 2.0)
 
 
 def refinement_error(fit: PlannedFit, share: float) -> float:

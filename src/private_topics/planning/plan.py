@@ -95,7 +95,7 @@ class Plan(PlannedFit):
     @property
     def refined_words(self) -> int:
         """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
-        split = proved_fit(SEQUENTIAL).split(self.refine_steps)
+        split = proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue)
         return refined(self, split.refine)[0] if self.refine_steps else self.n_words
 
     @property

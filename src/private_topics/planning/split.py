@@ -36,7 +36,7 @@ def split_for(fit: PlannedFit, configuration: Any = SEQUENTIAL) -> BudgetSplit:
             f"Got {configuration!r} instead."
         )
     chosen = SEQUENTIAL if isinstance(configuration, str) else int(configuration)
-    usual = proved_fit(chosen).split(fit.refine_steps)
+    usual = proved_fit(chosen).split(fit.refine_steps, fit.eigenvalue)
     grid = _sequential_splits(fit.refine_steps) if chosen == SEQUENTIAL else _moment_splits(usual)
     found, error = expected_topics(fit, chosen), expected_error(fit, chosen)
     errors = {

@@ -16,6 +16,7 @@ from private_topics.releases.norms import (
     clip_of,
 )
 from private_topics.releases.release import FitContext, Release
+from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.sums.quantised import ASSEMBLY_ERROR
 from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistograms
 
@@ -38,9 +39,8 @@ def release_inside_frame(context: FitContext, words: np.ndarray, frame: np.ndarr
     """Second and third moment."""
     norms = [context.ask(release) for release in (FRAME_SECOND_NORMS, FRAME_THIRD_NORMS)]
     histograms = context.release(norms, FrameNormHistograms(words, frame, norms[0].step))
-    second_clip = clip_of(
-        histograms[0], context.noise(FRAME_SECOND) * np.sqrt(2.0 * frame.shape[1]), SECOND_DISTORTION
-    )
+    edge = context.noise(FRAME_SECOND) * float(np.sqrt(2.0 * frame.shape[1]))
+    second_clip = clip_of(histograms[0], edge, SECOND_DISTORTION)
     third_clip = _third_clip(context, histograms[1], frame)
     second = ask_moment(context, FRAME_SECOND, second_clip, frame)
     third = ask_moment(context, FRAME_THIRD, third_clip, frame)
@@ -64,10 +64,11 @@ def release_third(
 
 
 def _third_clip(context: FitContext, histogram: Released, frame: np.ndarray) -> float:
-    """Noise turns an eigenvector of the tensor by a third of its entries, over the eigenvalue of equal topics."""
-    rank, alpha0 = frame.shape[1], context.alpha0
-    eigenvalue = 2.0 * np.sqrt(rank * (alpha0 + 1.0)) / (alpha0 + 2.0)
-    return clip_of(histogram, context.noise(FRAME_THIRD) * np.sqrt(rank / 3.0) / eigenvalue, THIRD_DISTORTION)
+    """Noise turns an eigenvector of the tensor by a third of its entries, all over the eigenvalue of equal topics."""
+    rank = frame.shape[1]
+    eigenvalue = equal_eigenvalue(rank, context.alpha0)
+    noise = context.noise(FRAME_THIRD) * float(np.sqrt(rank / 3.0))
+    return clip_of(histogram, noise / eigenvalue, THIRD_DISTORTION / min(1.0, eigenvalue))
 
 
 def ask_moment(

@@ -1,19 +1,20 @@
 """Word frequencies, pairs and triples of words: sums of moments over the words of a document.
 
 unigram         `Σ c/||c||` over all words, non-negative and of norm one (docs/proofs/unigram.md)
-second moment   `Σ s·phi2` on the words of the spectral stage (docs/proofs/second_moment.md), or the same of deviations
-                from the released unigram, where documents are nearly alike (docs/proofs/centred_pairs.md)
+second moment   `Σ s·phi2` on the words of the spectral stage (docs/proofs/second_moment.md), or of their deviations
+                from the released unigram, where documents are nearly alike (docs/proofs/frame_second.md)
 third moment    `Σ s·phi3(U, U, U)` inside an orthonormal basis, clipped by its norm over all words, which is the law
                 of noise on every triple of words, seen through the basis (docs/proofs/configuration_1.md)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from private_topics.privacy.mechanisms import Released
+from private_topics.releases.inside_frame import ask_moment
 from private_topics.releases.norms import (
     CENTRED_NORMS,
     SECOND_FACTORS,
@@ -24,7 +25,7 @@ from private_topics.releases.norms import (
     scale_of,
 )
 from private_topics.releases.release import NON_NEGATIVE, FitContext, Release
-from private_topics.sums.centred_pairs import CentredPairs, PairNormHistograms
+from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
 from private_topics.sums.norms import median_norm
 from private_topics.sums.quantised import finest_step
 from private_topics.sums.triple_norms import PROJECTION_ERROR, ClippedTriples, TripleNormHistogram
@@ -54,8 +55,8 @@ SECOND_MOMENT = Release(
     "second moment", "pairs of words", "e0", "symmetric_matrix", "second_moment", NON_NEGATIVE, "second", ClippedPairs
 )
 CENTRED_SECOND = Release(
-    "centred second moment", "pairs of words", "e0", "symmetric_matrix", "centred_pairs", 2.0, "second", CentredPairs,
-    in_place_of="second moment",
+    "centred second moment", "pairs of words", "e0", "symmetric_matrix", "frame_second", 2.0, "second",
+    ClippedFrameSecond, in_place_of="second moment",
 )  # fmt: skip
 
 DISTORTION = 0.1  # what clipping does to the directions of topics: research/choices.py
@@ -87,10 +88,10 @@ def release_either_second_moment(context: FitContext, words: np.ndarray, centre:
     other = clip_of(centred, noise / median_norm(centred.value), DISTORTION)
     if context.noise(CENTRED_SECOND) * other >= context.noise(SECOND_MOMENT) * clip:
         return _plain_pairs(context, words, clip)
-    factors = context.ask(SECOND_FACTORS)
-    clipped = CentredPairs(words, centre, context.n_units, other, factor_step=factors.step)
-    moment = context.ask_assembled(CENTRED_SECOND, clip=other, error=clipped.error, entries=len(words) ** 2)
-    released, released_factors = context.release([moment, factors], replace(clipped, step=moment.step))
+    frame = deviations_from(centre)
+    moment, factors = ask_moment(context, CENTRED_SECOND, other, frame), context.ask(SECOND_FACTORS)
+    clipped = ClippedFrameSecond(words, frame, context.n_units, other, moment.step, factors.step)
+    released, released_factors = context.release([moment, factors], clipped)
     scale = scale_of(released_factors)
     return SecondMoment(released.value / scale + np.outer(centre, centre), released.sigma / scale, clip)
 

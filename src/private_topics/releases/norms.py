@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from private_topics.privacy.mechanisms import Released
 from private_topics.releases.release import NON_NEGATIVE, Release
-from private_topics.sums.centred_pairs import PairNormHistograms
+from private_topics.sums.frame_second import PairNormHistograms
 from private_topics.sums.norms import best_clip
 from private_topics.sums.triple_norms import ClippedTriples, TripleNormHistogram
 from private_topics.sums.unit_sums import (

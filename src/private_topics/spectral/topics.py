@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 SMALLEST_EIGENVALUE = 1e-12
@@ -36,6 +38,11 @@ def topic_weights(eigenvalues: np.ndarray, alpha0: float) -> np.ndarray:
     alpha = alpha0 * (alpha0 + 1.0) / scaled**2
     result: np.ndarray = alpha * (alpha0 / alpha.sum())
     return result
+
+
+def equal_eigenvalue(n_topics: int, alpha0: float) -> float:
+    """The eigenvalues of the whitened tensor where all topics have the same weight."""
+    return 2.0 * math.sqrt(n_topics * (alpha0 + 1.0)) / (alpha0 + 2.0)
 
 
 def simplex_rows(rows: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """`phi2 F` on all words, for a public matrix `F` (words × r): what pairs of words say about each word's directions.
 
-A document adds `c_w (y - f_w) / (l(l-1))` to row `w`, with `y = F'c` and `f_w` the row of `F`; clipped by its exact norm and
-truncated entry by entry.
+A document adds `c_w (y - f_w) / (l(l-1))` to row `w`, with `y = F'c` and `f_w` the row of `F`; clipped by its exact
+norm and truncated entry by entry.
 """
 
 from __future__ import annotations

@@ -61,6 +61,11 @@ def _root_step(root: float, bits: int) -> float:
     return math.ldexp(1.0, math.frexp(root)[1] - bits)
 
 
+def _room(n_units: int) -> int:
+    """Bits for a unit's part of a total in int64."""
+    return 62 - int(n_units).bit_length()
+
+
 @dataclass(frozen=True)
 class FrameNorms:
     """Public-bound ingredients of one block inside a frame."""
@@ -93,6 +98,48 @@ class FrameNorms:
         return result
 
 
+def _factors(norms: FrameNorms, clip: float, bound: np.ndarray) -> np.ndarray:
+    used = (norms.length + norms.second) > 0
+    return np.where(used, np.minimum(1.0, clip * SAFETY / np.maximum(bound, SMALLEST_BOUND)), 0.0)
+
+
+@dataclass
+class QuantisedSecond:
+    """Integer sums from which the second moment inside the frame is assembled."""
+
+    frame: np.ndarray
+    n_units: int
+    clip: float
+    totals: tuple[np.ndarray, ...] | None = None  # where to continue: square, mass
+    mass_step: float = field(init=False)
+    square_step: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_words, rank = self.frame.shape
+        self.mass_step = finest_step(0.5 * self.n_units)
+        self.square_step = _root_step(math.sqrt(self.clip), min(SQUARE_BITS, _room(self.n_units) // 2))
+        if self.totals is None:
+            self.totals = np.zeros((rank, rank), np.int64), np.zeros(n_words, np.int64)
+        self.square, self.mass = self.totals
+
+    def factors(self, norms: FrameNorms) -> np.ndarray:
+        """Clip factors in [0, 1]; zero for a document that contributes nothing."""
+        return _factors(norms, self.clip, norms.second_bound())
+
+    def add_squares(self, projected: np.ndarray, weight: np.ndarray) -> None:
+        for_square = projected * np.sqrt(weight * SAFETY)[:, None]
+        for start in range(0, len(for_square), PRODUCT_ROWS):
+            rows = np.trunc(for_square[start : start + PRODUCT_ROWS] / self.square_step)
+            self.square += (rows.T @ rows).astype(np.int64)
+
+    def assembled(self) -> np.ndarray:
+        """`Σ W'phi2 W` (clipped), in float64 from the exact sums."""
+        product = self.square * self.square_step**2
+        product -= (self.frame.T * (self.mass * self.mass_step)) @ self.frame
+        result: np.ndarray = (product + product.T) / 2.0
+        return result
+
+
 @dataclass
 class QuantisedFrameSums:
     """Integer sums from which the second and third moment inside the frame are assembled."""
@@ -103,29 +150,23 @@ class QuantisedFrameSums:
     third_clip: float
     totals: tuple[np.ndarray, ...] | None = None  # where to continue: square, cube, cross, mass
     row_step: float = field(init=False)
-    mass_step: float = field(init=False)
-    square_step: float = field(init=False)
     cube_step: float = field(init=False)
 
     def __post_init__(self) -> None:
         n_words, rank = self.frame.shape
         widest = max(float(np.sqrt((self.frame**2).sum(axis=1)).max()), SMALLEST_ROW)
         self.row_step = finest_step(1.5 * self.n_units * widest)
-        self.mass_step = finest_step(0.5 * self.n_units)
-        room = 62 - int(self.n_units).bit_length()  # the totals of squares and cubes fit in int64
-        self.square_step = _root_step(math.sqrt(self.second_clip), min(SQUARE_BITS, room // 2))
-        self.cube_step = _root_step(float(np.cbrt(self.third_clip)), min(CUBE_BITS, room // 3))
+        self.cube_step = _root_step(float(np.cbrt(self.third_clip)), min(CUBE_BITS, _room(self.n_units) // 3))
         if self.totals is None:
             shapes = (rank, rank), (rank, rank * (rank + 1) // 2), (n_words, rank), (2, n_words)
             self.totals = tuple(np.zeros(shape, np.int64) for shape in shapes)
         self.square, self.cube, self.cross, self.mass = self.totals
+        self.inner = QuantisedSecond(self.frame, self.n_units, self.second_clip, (self.square, self.mass[0]))
+        self.mass_step, self.square_step = self.inner.mass_step, self.inner.square_step
 
     def factors(self, norms: FrameNorms) -> tuple[np.ndarray, np.ndarray]:
-        """Clip factors in [0, 1] of both features; zero for a document that contributes nothing."""
-        used = (norms.length + norms.second) > 0
-        second = np.minimum(1.0, self.second_clip * SAFETY / np.maximum(norms.second_bound(), SMALLEST_BOUND))
-        third = np.minimum(1.0, self.third_clip * SAFETY / np.maximum(norms.third_bound(), SMALLEST_BOUND))
-        return np.where(used, second, 0.0), np.where(used, third, 0.0)
+        """Clip factors of both moments."""
+        return self.inner.factors(norms), _factors(norms, self.third_clip, norms.third_bound())
 
     def add(self, block: WordBlock, norms: FrameNorms, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Add one block; return the clip factors."""
@@ -136,26 +177,19 @@ class QuantisedFrameSums:
         add_whole_rows(*block.by_words, block.counts, rows, self.cross)
         for index, weight in enumerate((second_weight, third_weight)):
             add_whole_counts(block.indptr, block.words, block.counts, weight / self.mass_step, self.mass[index])
-        self._add_powers(
-            norms.projected * np.sqrt(second_weight * SAFETY)[:, None],
-            norms.projected * cube_roots(third_weight * SAFETY)[:, None],
-        )
+        self.inner.add_squares(norms.projected, second_weight)
+        self._add_cubes(norms.projected * cube_roots(third_weight * SAFETY)[:, None])
         return second, third
 
-    def _add_powers(self, for_square: np.ndarray, for_cube: np.ndarray) -> None:
+    def _add_cubes(self, for_cube: np.ndarray) -> None:
         first, second = np.triu_indices(self.frame.shape[1])
-        for start in range(0, len(for_square), PRODUCT_ROWS):
-            rows = np.trunc(for_square[start : start + PRODUCT_ROWS] / self.square_step)
-            self.square += (rows.T @ rows).astype(np.int64)
+        for start in range(0, len(for_cube), PRODUCT_ROWS):
             rows = np.trunc(for_cube[start : start + PRODUCT_ROWS] / self.cube_step)
             self.cube += (rows.T @ (rows[:, first] * rows[:, second])).astype(np.int64)
 
     def second(self) -> np.ndarray:
         """`Σ W'phi2 W` (clipped), assembled in float64 from the exact sums."""
-        product = self.square * self.square_step**2
-        product -= (self.frame.T * (self.mass[0] * self.mass_step)) @ self.frame
-        result: np.ndarray = (product + product.T) / 2.0
-        return result
+        return self.inner.assembled()
 
     def third(self) -> np.ndarray:
         """`Σ phi3(W,W,W)` (clipped), assembled in float64 from the exact sums."""
