@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from private_topics.errors import InputError, PrivacyError
-
 from private_topics.privacy.budget import SUM_TOLERANCE, PrivacyBudget, is_number
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.simple_composition import Calibration, PureBudget, SimpleRun

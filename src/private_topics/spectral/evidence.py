@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from private_topics.spectral.frame import CentralMoments, Directions, Frame, directions_of, topics_on_words
-from private_topics.sums.moments import symmetric_part
+from private_topics.spectral.symmetric import symmetric_part
 
 EXPLAINED = 0.1  # of the second moment may be left over, and twice that of the third: research/choices.py
 REDRAWS = 4

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from private_topics.spectral.power_method import decompose
+from private_topics.spectral.symmetric import three_placements
 from private_topics.spectral.topics import lda_second_moment
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
-from private_topics.sums.moments import three_placements
 
 ABOVE_EDGE = 1.05
 SMALLEST_INSIDE = 0.05

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, add_weighted_counts, times_matrix
+from private_topics.spectral.symmetric import symmetric_part, three_placements
 from private_topics.sums.parts import DocumentWeights
 
 
@@ -140,19 +141,6 @@ def unpack_cube(packed: np.ndarray) -> np.ndarray:
     cube[:, first, second] = packed
     cube[:, second, first] = packed
     return symmetric_part(cube)
-
-
-def three_placements(mixed: np.ndarray) -> np.ndarray:
-    """`mixed[a,b,c]` is symmetric in (a, b); the sum over the three places of the odd index c."""
-    result: np.ndarray = mixed + mixed.transpose(0, 2, 1) + mixed.transpose(2, 1, 0)
-    return result
-
-
-def symmetric_part(tensor: np.ndarray) -> np.ndarray:
-    """Average of a 3-tensor over the six orders of its indices."""
-    half = tensor + tensor.transpose(0, 2, 1)
-    result: np.ndarray = (half + half.transpose(1, 0, 2) + half.transpose(2, 1, 0)) / 6.0
-    return result
 
 
 @njit(cache=True, parallel=True, nogil=True)

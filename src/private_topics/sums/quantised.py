@@ -19,7 +19,8 @@ from private_topics.corpus.counts.layout import (
     times_matrix,
 )
 from private_topics.errors import InputError
-from private_topics.sums.moments import three_placements, unpack_cube
+from private_topics.spectral.symmetric import three_placements
+from private_topics.sums.moments import unpack_cube
 from private_topics.sums.norms import cube_roots, frame_norms
 
 SAFETY = 1.0 - 1e-9  # weights shrink by this before truncation: far more than the rounding of a norm
