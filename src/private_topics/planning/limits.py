@@ -6,7 +6,7 @@ average over topics that share no word and have equally likely words; below `doc
 private one does. Below `documents_for_orientation` no method tells three topics that share their words from their
 mirror image with more than two guesses right in three; words of one topic alone would tell them apart.
 
-`moment_documents` and `noisy_moment_documents` are no bounds: where a method of moments is expected to begin to see.
+The last three functions are no bounds: where a method of moments is expected to begin to see.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ CONTRAST = 0.5  # of the topics that have a mirror image: own words twice as lik
 GUESSES_RIGHT = 2.0 / 3.0
 APART = 2.0 * GUESSES_RIGHT - 1.0  # the total variation that so many right guesses need
 GAUSSIAN_ODDS = 0.1855  # the squared quantile of a Gaussian at `GUESSES_RIGHT`
+STEPS = 1_000  # of the search for the best tangent in `information_per_word`
 NODES, TERMS = 40, 79  # of the quadrature, which is exact up to the degree of the last term
 LEFT_OUT = 1e-6  # the last term of the series over its sum; where it is larger no claim is made
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Documents that any method needs, or any private one; each a proved lower bound, zero where nothing is proved."""
+    """Documents that any method needs, or any private one: proved lower bounds, zero where nothing is proved."""
 
     directions: float
     orientation: float
@@ -96,18 +97,23 @@ def information_per_word(n_topics: int, error: float = LARGEST_ERROR) -> float:
     if error**2 >= most:
         return 0.0
     others = n_topics - 1.0
-    small = (1.0 - math.sqrt(1.0 - n_topics / others * error**2)) / n_topics  # 1 - large² - others small² = error²
+    last = (1.0 - math.sqrt(1.0 - n_topics / others * error**2)) / n_topics  # 1 - large² - others small² = error²
+    small = last * np.linspace(0.0, 1.0 + 1.0 / STEPS, STEPS + 2)[1:]
     large = 1.0 - others * small
-    entropy = -large * math.log(large) - others * small * math.log(small)
-    slope = math.log(large / small) / (2.0 * (large - small))
-    return min(math.log(n_topics) - entropy, slope * (most - error**2))
+    logs = np.log(large / small)
+    rising = np.diff((large - small) / logs) >= 0.0
+    small, large, logs = small[:-1][rising], large[:-1][rising], logs[:-1][rising]
+    entropy = -large * np.log(large) - others * small * np.log(small)
+    slope = logs / (2.0 * (large - small))
+    more = error**2 - (1.0 - large**2 - others * small**2)
+    return float(np.minimum(math.log(n_topics) - entropy - slope * more, slope * (most - error**2)).max())
 
 
 # -- with privacy ---------------------------------------------------------------------------------------------------
 
 
 def documents_in_private(fit: PlannedFit) -> float:
-    """Below, no (epsilon, delta)-private method finds topics whose words come in pairs, one likelier than the other."""
+    """Below, no (epsilon, delta)-private method finds topics that share pairs of words, each likelier in one."""
     topics = fit.n_components
     pairs = topics * (fit.n_words // (2 * topics)) if topics > 1 else 0
     told = math.sqrt(fit.mean_length / (3.0 * (1.0 + 2.0 * fit.alpha0 / topics)))
@@ -190,7 +196,7 @@ def _below_uniform(share: float) -> float:
 
 
 def moment_documents(fit: PlannedFit) -> float:
-    """Documents for the directions of disjoint topics to stand out of the sampling noise of centred second moments."""
+    """Documents for the directions of disjoint topics to stand out of the sampling noise of the second moment."""
     ratio = (fit.alpha0 + 1.0) / fit.mean_length
     return fit.n_words * ratio * (1.0 + ratio)
 
@@ -202,7 +208,7 @@ def noisy_moment_documents(fit: PlannedFit) -> float:
 
 
 def third_moment_documents(fit: PlannedFit, contrast: float = CONTRAST) -> float:
-    """Documents to orient three topics with two guesses right in three, directions known: leading order, `l` large."""
+    """Documents to orient three topics with two guesses right in three, directions known, to leading order."""
     return GAUSSIAN_ODDS * 3.0 * fit.alpha0 / 4.0 * (1.0 + fit.alpha0 / (contrast**2 * fit.mean_length)) ** 3
 
 
