@@ -79,14 +79,16 @@ class Plan(PlannedFit):
     def impossible(self) -> str | None:
         """Why no method whatever finds the topics, where that is proved; None where it is not."""
         known = self.limits
-        needed = max(known.directions, known.private_directions)
-        if self.n_documents >= needed:
+        if self.n_documents < known.directions:
+            who, needed, which = "any method, private or not", known.directions, "even topics that share no word"
+        elif self.n_documents < known.private_directions:
+            who, needed, which = "any method this private", known.private_directions, "if they share words in pairs"
+        else:
             return None
-        who = "any method, private or not" if self.n_documents < known.directions else "any method this private"
         return (
             f"Impossible for {who}: with alpha0 = {self.alpha0:g} and {self.mean_length:g} words a document, "
-            f"{self.n_components} topics need more than {_below(needed)} documents, even topics that share no word. "
-            "That is proved (docs/limits.md)."
+            f"{self.n_components} topics need more than {_below(needed)} documents, {which}. That is proved "
+            "(docs/limits.md)."
         )
 
     @property
@@ -99,9 +101,10 @@ class Plan(PlannedFit):
                 "as in Zipf's law; where all words are about as frequent, the topics are worse."
             )
         known = self.limits
-        needed = max(known.orientation, known.private_orientation)
-        if self.n_documents < needed:
-            who = ", private or not," if self.n_documents < known.orientation else " this private"
+        if self.n_documents < max(known.orientation, known.private_orientation):
+            who, needed = " this private", known.private_orientation
+            if self.n_documents < known.orientation:
+                who, needed = ", private or not,", known.orientation
             found.append(
                 f"No method{who} tells three topics that share their words from their mirror image with fewer than "
                 f"{_below(needed)} documents, if their own words are twice as likely as on average. That is proved "
