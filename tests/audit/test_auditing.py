@@ -239,7 +239,7 @@ def test_contributions_that_are_too_large_are_seen(monkeypatch):
     }
     family = Family(tuple(released.event for _, released in run.seen), members)
     beyond = {one.name for one in map(family.farthest, range(len(RELEASES))) if not one.within}
-    assert {"unigram", "refinement 1", "cross moment"} <= beyond
+    assert {"unigram", "refinement 1"} <= beyond
     assert "second norms" not in beyond
 
 
