@@ -50,7 +50,7 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.spectral.evidence import distance, explained, noise_of_topics
+from private_topics.spectral.evidence import Leftover, distance, leftover, noise_of_topics
 from private_topics.spectral.frame import (
     CentralMoments,
     Directions,
@@ -89,7 +89,7 @@ FRACTIONS = {
 }
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
-NOISY_START, UNEXPLAINED_START, HALF_START_NOISE = 0.5, 0.7, 0.1  # the unigram's part: research/choices.py
+NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.7, 0.1  # the unigram's part: research/choices.py
 FLOOR_OF_UNIGRAM = 0.001
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
@@ -155,11 +155,11 @@ class SpectralTopics:
             return on_all_words(simplex_rows(inside), self.words, self.unigram)
 
     @cached_property
-    def explained(self) -> bool:
-        """Whether they explain what was released, as they do where documents follow the model."""
+    def leftover(self) -> Leftover:
+        """What they leave unexplained of what was released: little where documents follow the model."""
         topics = self.on_all_words[:, self.words]
         with one_order():
-            return explained(topics, self.found.shares, self.frame, self.moments, self.first, self.alpha0)
+            return leftover(topics, self.found.shares, self.frame, self.moments, self.first, self.alpha0)
 
     def contradict(self, refined: np.ndarray, noise: float, extended_noise: float) -> bool:
         """Whether they explain what was released, and refined topics, of this `noise`, have a larger error.
@@ -167,7 +167,7 @@ class SpectralTopics:
         That error is at least what the noise of both does not explain of their distance. It is weighed against the
         error that the spectral topics would have with what `extended_topics` measures.
         """
-        if not self.explained:
+        if not self.leftover.small:
             return False
         with one_order():
             inside, turned = noise_of_topics(self.frame, self.moments, self.found, self.first, self.alpha0, seed=0)
@@ -213,7 +213,7 @@ def refined_topics(
     """
     steps = context.refine_steps
     inside, part = on_some_words(spectral.on_all_words, words), on_some_words(unigram[None], words)[0]
-    lean = unigram_in_start(len(inside) * noise_per_topic, explained=spectral.explained)
+    lean = unigram_in_start(len(inside) * noise_per_topic, refuted=spectral.leftover.large)
     topics = (1.0 - lean) * inside + lean * part
     total = np.zeros_like(topics)
     weight_sum = squares = 0.0
@@ -234,14 +234,14 @@ def refined_topics(
     return everywhere, context.alpha0 * shares / shares.sum()
 
 
-def unigram_in_start(noise: float, *, explained: bool) -> float:
+def unigram_in_start(noise: float, *, refuted: bool) -> float:
     """How far the start of the refinement leans on the unigram.
 
-    The noisier the refinement will be, the more. Where the spectral topics do not explain what was released, a sharp
-    start only ends in a poor local optimum, and less noise leaves the steps more room.
+    The noisier the refinement will be, the more. Where what was released refutes the model of the documents, a sharp
+    start ends in a poor local optimum.
     """
     noisy = noise / (noise + HALF_START_NOISE)
-    sure = 0.0 if explained else UNEXPLAINED_START
+    sure = REFUTED_START if refuted else 0.0
     return sure + (NOISY_START - sure) * noisy
 
 
