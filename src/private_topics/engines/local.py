@@ -23,6 +23,7 @@ from private_topics.inference.token_sampling import (
     SMALLEST_BATCH,
     document_statistic,
     step_size,
+    sweeps,
     topics_of_counts,
 )
 from private_topics.progress import Progress
@@ -116,19 +117,20 @@ class LocalCorpus(Corpus):
     def refined(
         self, expected: np.ndarray, size: CorpusSize, prior: float, steps: int, seed: int, progress: Progress
     ) -> np.ndarray:
-        """Each step ends with the average of the running statistic over its second half."""
+        """Each step ends with the average of the running statistic, its first quarter left out."""
         batch_documents = batch_size(size.documents, self.n_words)
         done = 0.0
         for step in range(steps):
             progress.stage(f"refinement {step + 1} of {steps}")
-            half_way = done + 0.5 * size.documents / batch_documents
+            begin = done + 0.25 * size.documents / batch_documents
             average, averaged = np.zeros_like(expected), 0.0
+            swept = sweeps(step, last=step == steps - 1)
             for batch in self._batches(batch_documents):
                 part = batch.shape[0] / batch_documents
                 weight = 1.0 - (1.0 - step_size(int(done))) ** part
                 done += part
-                _update(expected, batch, prior, size.tokens, weight, seed + int(done * 1024))
-                if done > half_way:
+                _update(expected, batch, prior, size.tokens, weight, seed + int(done * 1024), swept)
+                if done > begin:
                     average += part * expected
                     averaged += part
             expected = average / averaged
@@ -165,13 +167,22 @@ def batch_size(n_documents: int, n_words: int) -> int:
     return int(min(np.clip(wanted, USUAL_BATCH, LARGEST_BATCH), largest))
 
 
-def _update(expected: np.ndarray, batch: sp.csr_array, prior: float, n_tokens: int, weight: float, seed: int) -> None:
+def _update(
+    expected: np.ndarray,
+    batch: sp.csr_array,
+    prior: float,
+    n_tokens: int,
+    weight: float,
+    seed: int,
+    swept: tuple[int, int],
+) -> None:
     """Move the running statistic towards that of one batch, scaled to the corpus."""
     tokens = float(batch.data.sum(dtype=np.int64))
     if tokens == 0.0:
         return
     word_topics = topics_of_counts(expected)
-    fresh = document_statistic(select_words(batch, None, batch.shape[1]), word_topics, prior, seed)
+    block = select_words(batch, None, batch.shape[1])
+    fresh = document_statistic(block, word_topics, prior, seed, *swept)
     expected *= 1.0 - weight
     fresh *= weight * n_tokens / tokens
     expected += fresh

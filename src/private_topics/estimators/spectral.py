@@ -22,7 +22,8 @@ class SpectralLDA(TopicEstimator):
     ----------
     n_components : number of topics.
     alpha0 : sum of the Dirichlet prior over topics; small means few topics per document.
-    refine_steps : passes of online variational Bayes from the spectral start; 0 returns the spectral topics.
+    refine_steps : passes of online learning from the spectral start, by sampling the topic of each word; 0 returns
+        the spectral topics.
     engine : "local", or "gpu" (extra `gpu`), whose refinement takes larger batches: topics as good, not the same.
     n_jobs : threads; None means all cores. The result does not depend on it.
     random_state : seed of the tensor method's random restarts.
@@ -41,7 +42,7 @@ class SpectralLDA(TopicEstimator):
         n_components: int = 10,
         *,
         alpha0: float = 1.0,
-        refine_steps: int = 1,
+        refine_steps: int = 2,
         engine: str = "local",
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -13,7 +13,7 @@ import numpy as np
 
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.errors import InputError
-from private_topics.inference.token_sampling import start_counts, topics_of_counts
+from private_topics.inference.token_sampling import LAST_SMOOTHING, start_counts, topics_of_counts
 from private_topics.progress import Progress
 from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import lda_second_moment, lda_third_moment, simplex_rows, topic_weights
@@ -55,7 +55,7 @@ def fit_unnoised(
     seed = int(random_state.randint(2**31))
     expected = start_counts(model.topics, model.unigram, float(size.tokens))
     expected = corpus.refined(expected, size, alpha0 / n_topics, refine_steps, seed, progress)
-    topics = np.ascontiguousarray(topics_of_counts(expected).T)
+    topics = np.ascontiguousarray(topics_of_counts(expected, LAST_SMOOTHING).T)
     shares = expected.sum(axis=0) + 1.0
     return TopicModel(topics, alpha0 * shares / shares.sum(), model.unigram)
 

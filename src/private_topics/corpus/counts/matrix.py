@@ -72,11 +72,22 @@ def take_listed(counts: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
     """The listed rows of validated counts, in ascending order and each once, copied unless that is all of them."""
     if len(rows) == counts.shape[0]:
         return counts
-    starts = counts.indptr[rows]
-    sizes = counts.indptr[rows + 1] - starts
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
-    entries = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return counts_of(indptr, counts.indices[entries], counts.data[entries], counts.shape[1])
+    indptr, indices, data = _take(counts.indptr, counts.indices, counts.data, rows)
+    return counts_of(indptr, indices, data, counts.shape[1])
+
+
+@njit(cache=True, nogil=True)
+def _take(indptr, indices, data, rows):  # type: ignore[no-untyped-def]
+    new_indptr = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        new_indptr[i + 1] = new_indptr[i] + indptr[rows[i] + 1] - indptr[rows[i]]
+    words, counts = np.empty(new_indptr[-1], indices.dtype), np.empty(new_indptr[-1], data.dtype)
+    for i in range(len(rows)):
+        shift = indptr[rows[i]] - new_indptr[i]
+        for at in range(new_indptr[i], new_indptr[i + 1]):
+            words[at] = indices[at + shift]
+            counts[at] = data[at + shift]
+    return new_indptr, words, counts
 
 
 def stack_rows(blocks: Sequence[sp.csr_array]) -> sp.csr_array:

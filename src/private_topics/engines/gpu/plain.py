@@ -12,9 +12,7 @@ from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.engines.gpu.sums import kernel, products_of_pairs, project
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.inference.token_sampling import (
-    BURN_IN,
     FEWEST_BATCHES,
-    SAMPLES,
     SMALLEST_BATCH,
     SMOOTHING,
     WARMTH,
@@ -26,6 +24,7 @@ from private_topics.sums.parts import SHORTEST
 from private_topics.sums.quantised import finest_step
 
 GPU_BATCH = 131_072
+BURN_IN, SAMPLES = 5, 8  # here topics drawn are counted, in integers, not their probabilities: more sweeps
 PRODUCTS_AT_ONCE = 1 << 18  # documents whose products of pairs are held at a time
 
 
@@ -99,7 +98,7 @@ class PlainPasses(Corpus):
         done = 0.0
         for step in range(steps):
             progress.stage(f"refinement {step + 1} of {steps}")
-            half_way = done + 0.5 * size.documents / batch_documents
+            begin = done + 0.25 * size.documents / batch_documents
             average, averaged = xp.zeros_like(running), 0.0
             for slab in self.slabs():
                 parts = max(1, round(slab.n / batch_documents))
@@ -112,7 +111,7 @@ class PlainPasses(Corpus):
                     fresh, tokens = _sampled(slab, documents, running, prior, seed + int(done * 1024))
                     running *= 1.0 - weight
                     running += fresh * (weight * size.tokens / tokens / SAMPLES)
-                    if done > half_way:
+                    if done > begin:
                         average += part * running
                         averaged += part
             running = average / averaged
