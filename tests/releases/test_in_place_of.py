@@ -1,0 +1,90 @@
+"""Two releases of which released values choose one have one part of the budget between them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics.audit.recording import record
+from private_topics.estimators.private import settings_of
+from private_topics.fits import sequential
+from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.mechanisms import PrivateRun, Query
+from private_topics.releases.moments import CENTRED_SECOND, SECOND_MOMENT, UNIGRAM, UNIGRAM_AGAIN
+from private_topics.releases.norms import CENTRED_NORMS, SECOND_FACTORS, SECOND_NORMS
+from private_topics.releases.release import FitContext, Release
+from private_topics.releases.statistic import REFINEMENT
+from private_topics.spectral.frame import Frame
+
+EITHER = pytest.mark.parametrize("second", [SECOND_MOMENT, CENTRED_SECOND], ids=lambda release: release.name)
+
+
+def context_after(*made: Release) -> FitContext:
+    """A fit that has made these releases, each for its own part of the budget, of one number."""
+    run = PrivateRun(PrivacyBudget(1.0, 1e-6), noise_seed=0)
+    context = FitContext(run, None, SEQUENTIAL.releases, SEQUENTIAL.split(2), 3, refine_steps=2)  # type: ignore[arg-type]
+    for release in made:
+        run.release(
+            Query(release.name, "vector", 1.0, 2.0**-10, release.proof), np.zeros(1, np.int64), context.share(release)
+        )
+    return context
+
+
+@EITHER
+def test_an_early_stop_leaves_what_has_not_been_spent(second):
+    made = UNIGRAM, SECOND_NORMS, CENTRED_NORMS, second, SECOND_FACTORS
+    context = context_after(*made)
+    spent = math.fsum(context.share(release) for release in made)
+    assert context.unspent() == pytest.approx(1.0 - spent, abs=1e-12)
+    context.run.release(
+        Query("unigram again", "vector", 1.0, 2.0**-10, "unigram"), np.zeros(1, np.int64), context.unspent()
+    )
+    assert _spent(context.run) == pytest.approx(1.0, abs=1e-6)
+
+
+@EITHER
+def test_both_have_the_same_part_of_the_budget(second):
+    context = context_after()
+    assert context.share(second) == SEQUENTIAL.fractions["second"]
+    assert context.unspent() == pytest.approx(1.0, abs=1e-12)
+    refined = context_after(REFINEMENT.numbered(1))
+    assert refined.unspent() == pytest.approx(1.0 - SEQUENTIAL.split(2)["refine"], abs=1e-12)
+
+
+def _spent(run: PrivateRun) -> float:
+    """Of the squared mu of a run."""
+    return math.fsum((event.sensitivity / event.sigma) ** 2 for event in run.released_events) / run.mu_total**2
+
+
+@pytest.mark.parametrize("name", [SECOND_MOMENT.name, CENTRED_SECOND.name])
+def test_a_fit_that_stops_early_spends_its_budget_and_no_more(name, monkeypatch):
+    """Few documents stop by themselves, after pairs as they are; many are told to, after pairs as deviations."""
+    counts = make_lda_corpus(900, 30, 3, alpha0=0.1, mean_length=40, random_state=0)[0]
+    if name == CENTRED_SECOND.name:
+        monkeypatch.setattr(Frame, "supported", 0)
+    epsilon = 0.3 if name == SECOND_MOMENT.name else 3.0
+    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        _, run = record(replace(settings_of(model), fit=SEQUENTIAL), counts, None)
+    names = [entering.query.name for entering, _ in run.seen]
+    assert name in names
+    assert names[-1] == UNIGRAM_AGAIN.name
+    assert not {SECOND_MOMENT.name, CENTRED_SECOND.name} <= set(names)
+    assert _spent(run) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 300.0], ids=["refined", "extended"])
+def test_a_whole_fit_spends_its_budget_and_no_more(epsilon):
+    counts = make_lda_corpus(900, 30, 3, alpha0=0.1, mean_length=40, random_state=0)[0]
+    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        _, run = record(replace(settings_of(model), fit=SEQUENTIAL), counts, None)
+    last = run.seen[-1][0].query.name
+    assert last == ("refinement 2" if epsilon == 3.0 else sequential.CROSS_MOMENT.name)
+    assert _spent(run) == pytest.approx(1.0, abs=1e-6)
