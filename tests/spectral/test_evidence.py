@@ -93,7 +93,7 @@ def test_noise_turns_the_frame_as_far_as_is_said():
     for _ in range(DRAWS):
         drawn_noise = generator.normal(0.0, noise, (size, size))
         second = truth.pairs + (drawn_noise + drawn_noise.T) / 2.0
-        values, vectors = np.linalg.eigh(second - 0.5 * np.outer(truth.mean, truth.mean))
+        _, vectors = np.linalg.eigh(second - 0.5 * np.outer(truth.mean, truth.mean))
         basis = vectors[:, -4:]
         outside.append(((deviations - deviations @ basis @ basis.T) ** 2).sum())
     expected = np.sqrt(np.mean(outside)) / np.linalg.norm(truth.inside)
