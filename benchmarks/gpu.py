@@ -25,6 +25,8 @@ from private_topics.engines.gpu.corpus import GpuCorpus, GpuCounts
 from private_topics.engines.gpu.device import cupy
 from private_topics.engines.local import LocalCorpus
 from private_topics.sums import unit_sums
+from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
 from private_topics.sums.unit_sums import UnitSum
 from pubmed_size import scores
 from stored import about, options_of, tell
@@ -39,10 +41,17 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
     scales = 10.0 ** generator.uniform(-3, 3, (len(words), 1))
     frame = np.asfortranarray(generator.standard_normal((len(words), n_topics + 10)) * scales)
     word_topics = np.ascontiguousarray(generator.dirichlet(np.full(n_words, 0.05), n_topics).T + 1e-12)
+    rest, directions = np.vstack([frame, frame[:1]]), generator.standard_normal((n_words, n_topics))
+    centre = generator.dirichlet(np.ones(len(words)))
     step, clip = 2.0**-22, 0.02
     return {
         "unigram": unit_sums.NormedCounts(n_words, step),
         "second norms": unit_sums.PairNormHistogram(words, step),
+        "both second norms": PairNormHistograms(words, centre, step),
+        "centred second moment": ClippedFrameSecond(words, deviations_from(centre), n_units, clip, step, step),
+        "cross moment": ClippedCross(directions, clip, 2.0**-40),
+        "frame norms, with a rest": unit_sums.FrameNormHistograms(words, rest, step),
+        "frame moments, with a rest": unit_sums.ClippedFrameMoments(words, rest, n_units, 2.0, 7.0, step, step, step),
         "second moment": unit_sums.ClippedPairs(words, clip, 2.0**-40, step),
         "frame norms": unit_sums.FrameNormHistograms(words, frame, step),
         "frame moments": unit_sums.ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step, step, step),

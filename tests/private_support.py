@@ -23,15 +23,16 @@ from private_topics import make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.fits.fit import BudgetSplit, Fit
-from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL, released_frame
+from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+from private_topics.releases.cross_moment import release_cross_moment
 from private_topics.releases.inside_frame import release_inside_frame
-from private_topics.releases.moments import UNIGRAM_AGAIN, release_unigram
+from private_topics.releases.moments import UNIGRAM_AGAIN, release_either_second_moment, release_unigram
 from private_topics.releases.release import FitContext, Release
 from private_topics.releases.statistic import release_statistic
-from private_topics.sums.norms import BINS
+from private_topics.sums.norms import BINS, EDGES
 
 Document = Mapping[int, int]
 Unit = Sequence[Document]  # the documents of one user; one document where documents are the units
@@ -123,6 +124,13 @@ class PublicInputs:
     epsilon: float = 1.0
     split: BudgetSplit = field(default_factory=BudgetSplit)
 
+    @property
+    def frame_of_all_words(self) -> np.ndarray:
+        """The frame with a row of ones for each word that has none in it."""
+        rows = np.ones((self.n_words, self.frame.shape[1]))
+        rows[self.words] = self.frame
+        return rows
+
 
 def spike(position: int) -> np.ndarray:
     """A norm histogram with everything in one bin: the clip becomes that bin's upper edge."""
@@ -148,21 +156,36 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
         "frame third norms": spike(public.frame_third_bin),
         "second moment": np.diag(1.0 + np.arange(len(public.words))),
         "second clip factors": np.ones(1),
+        "centred second moment": np.diag(1.0 + np.arange(len(public.words))),
     }
-    run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers)
     some = replace(REFINEMENT, name=SOME_WORDS, share=None)
-    context = context_of(
-        SEQUENTIAL, run, corpus, n_topics=2, alpha0=public.alpha0, refine_steps=2, split=public.split, more=(some,)
-    )
-    share = context.share(REFINEMENT)
-    with numba_threads(1):  # the corpora are tiny
-        release_unigram(context)
-        released_frame(context, public.words, np.full(public.n_words, 1.0 / public.n_words), 2)
-        release_inside_frame(context, public.words, public.frame)
-        release_statistic(context, public.topics, REFINEMENT, share)
-        release_statistic(context, public.topics[:, public.words], some, share, public.words)
-    assert set(run.entering) == set(ALL_RELEASES)
-    return run.entering
+    centre = np.full(len(public.words), 1.0 / public.n_words)
+    entering: dict[str, Entering] = {}
+    for centred_bin in (BINS, public.second_bin - 3):  # pairs as they are, then as deviations: less noise wins
+        run = RecordingRun(
+            PrivacyBudget(public.epsilon, 1e-6), answers | {"centred second norms": 1e6 * spike(centred_bin)}
+        )
+        context = context_of(
+            SEQUENTIAL,
+            run,
+            corpus,
+            n_topics=2,
+            alpha0=public.alpha0,
+            refine_steps=2,
+            split=public.split,
+            more=(some,),
+        )
+        share = context.share(REFINEMENT)
+        with numba_threads(1):  # the corpora are tiny
+            release_unigram(context)
+            release_either_second_moment(context, public.words, centre)
+            release_inside_frame(context, public.words, public.frame)
+            release_statistic(context, public.topics, REFINEMENT, share)
+            release_statistic(context, public.topics[:, public.words], some, share, public.words)
+            release_cross_moment(context, public.frame_of_all_words, float(EDGES[public.frame_second_bin]), share)
+        entering |= run.entering
+    assert set(entering) == set(ALL_RELEASES)
+    return entering
 
 
 def ratio(first: Entering, second: Entering) -> float:

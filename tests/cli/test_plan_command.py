@@ -35,6 +35,16 @@ def test_no_topics_are_expected_where_documents_mix_everything():
     assert "refuses" in text
 
 
+def test_what_no_method_can_do_is_said_apart():
+    short = ("--words", 300, "-k", 3, "--alpha0", 1000)
+    assert "Impossible for any method, private or not" in ran("--documents", 1_000, *short)
+    assert "Impossible" not in ran("--documents", 100_000, *short)
+    facts = json.loads(ran("--documents", 1_000, *short, "--json"))
+    assert facts["impossible"].startswith("Impossible")
+    assert 36_000 < facts["limits"]["directions"] < 37_000
+    assert json.loads(ran("--documents", 100_000, *short, "--json"))["impossible"] is None
+
+
 def test_json_is_the_plan():
     facts = json.loads(ran("--documents", 48_301, "--words", 3_000, "-k", 25, "--json"))
     expected = plan(48_301, 3_000, 25)

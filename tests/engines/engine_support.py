@@ -19,6 +19,8 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.engines.spark.session import Broadcasts
 from private_topics.fits.choice import FITS
 from private_topics.sums import unit_sums
+from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
 from private_topics.sums.unit_sums import UnitSum
 
 N_DOCUMENTS, N_WORDS = 600, 60
@@ -67,13 +69,24 @@ def every_unit_sum() -> dict[str, UnitSum]:
     made = [
         unit_sums.NormedCounts(N_WORDS, step),
         unit_sums.PairNormHistogram(words, step),
+        PairNormHistograms(words, np.full(len(words), 1.0 / N_WORDS), step),
+        ClippedFrameSecond(words, deviations_from(np.full(len(words), 1.0 / N_WORDS)), N_DOCUMENTS, 0.05, step, step),
+        ClippedCross(generator.normal(size=(N_WORDS, 5)), 0.05, step),
         unit_sums.ClippedPairs(words, 0.05, step, step),
         unit_sums.FrameNormHistograms(words, frame, step),
         unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step, step, step),
         unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
     ]
     some = unit_sums.TopicStatistic(words, np.ascontiguousarray(topics.T[words]), np.full(4, 0.25), step)
-    return {type(one).__name__: one for one in made} | {"TopicStatistic on some words": some}
+    rest = np.vstack([frame, -np.ones(5)])  # with a row for all other words
+    more = {
+        "TopicStatistic on some words": some,
+        "FrameNormHistograms with a rest": unit_sums.FrameNormHistograms(words, rest, step),
+        "ClippedFrameMoments with a rest": unit_sums.ClippedFrameMoments(
+            words, rest, N_DOCUMENTS, 0.1, 0.1, step, step, step
+        ),
+    }
+    return {type(one).__name__: one for one in made} | more
 
 
 def kinds_of_sums() -> set[str]:

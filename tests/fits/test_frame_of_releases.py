@@ -18,10 +18,10 @@ from private_topics import PrivateSpectralLDA, make_lda_corpus
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.fits.fit import Spectrum
-from private_topics.fits.sequential import OVERSAMPLE
+from private_topics.fits.sequential import SHOWN
 from private_topics.inference.denoising import unigram_posterior
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
-from private_topics.spectral.frame import frame_of
+from private_topics.spectral.frame import centred_rows, frame_of, leading
 from private_topics.sums.unit_sums import FrameNormHistograms
 from private_topics.threads import one_order
 
@@ -57,11 +57,12 @@ def fit_and_check(corpus_seed: int, noise_seed: int) -> None:
     scale = float(max(values["second clip factors"][0], sigma["second clip factors"]))
     moment, noise = values["second moment"] / scale, sigma["second moment"] / scale
     with one_order():
-        frame = frame_of(moment, unigram, ALPHA0, rank=N_TOPICS + OVERSAMPLE, noise=noise)
+        frame = frame_of(moment, unigram, ALPHA0, rank=N_TOPICS + SHOWN, noise=noise)
+        rows = centred_rows(leading(frame, N_TOPICS), unigram)
     assert model.spectrum_ == Spectrum.of(frame), "the spectrum is not that of the released second moment"
     corpus = LocalCorpus.of(MatrixBlocks(X))
     step = entering["frame second norms"].query.step
-    (counts,) = corpus.total(FrameNormHistograms(np.arange(N_WORDS), frame.matrix, step))
+    (counts,) = corpus.total(FrameNormHistograms(np.arange(N_WORDS), rows, step))
     for row, order in zip(counts, ("second", "third"), strict=True):
         np.testing.assert_array_equal(entering[f"frame {order} norms"].aggregate, row, "another frame was used")
 

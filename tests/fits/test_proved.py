@@ -44,9 +44,8 @@ from private_topics import BudgetSplit, InputError, PrivacyError, PrivacyWarning
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits import proved
 from private_topics.fits.proved import PROVED, contraction, first_topics, second_topics
-from private_topics.fits.sequential import released_frame
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.releases.moments import release_unigram
+from private_topics.releases.moments import release_second_moment, release_unigram
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 from private_topics.sums import quantised, unit_sums
@@ -87,7 +86,7 @@ def entering(
     values = options.get("values", np.ones(basis.shape[1]))
     with numba_threads(1):
         release_unigram(context)
-        released_frame(context, WORDS, np.full(N_WORDS, 1.0 / N_WORDS), 2)
+        release_second_moment(context, WORDS)
         frame = Frame(Whitening(contraction(basis)[0], values), values, 0.0)
         {1: first_topics, 2: second_topics}[configuration](context, WORDS, np.full(len(WORDS), 1.0 / N_WORDS), frame)
     assert list(run.entering) == [*EARLIER, NORMS[configuration], THIRD[configuration], "third clip factors"]

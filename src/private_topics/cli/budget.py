@@ -92,6 +92,8 @@ def plan(
     console = Console()
     typer.echo(str(plan))
     typer.echo(plan.verdict)
+    if plan.impossible:
+        typer.echo(plan.impossible)
     table = Table("configuration", "proved", "topics", "error", "documents", "", box=SIMPLE_HEAD)
     for outcome in plan.outcomes:
         table.add_row(*(Text(cell) for cell in _outcome_cells(outcome)))
@@ -121,6 +123,8 @@ def _about(number: float) -> str:
 def _plan_facts(plan: Plan) -> dict[str, Any]:
     return {name: _finite(getattr(plan, name)) for name in PLAN_NUMBERS} | {
         "best": None if plan.best is None else plan.best.name,
+        "impossible": plan.impossible,
+        "limits": {name: _finite(number) for name, number in asdict(plan.limits).items()},
         "configurations": [_outcome_facts(outcome) for outcome in plan.outcomes],
         "notes": list(plan.notes),
         "remarks": list(plan.remarks),

@@ -91,6 +91,7 @@ STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
 LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
 FLOOR_OF_UNIGRAM = 0.001
+SHOWN = 10  # directions beyond the topics, in the spectrum
 
 
 def model(context: FitContext) -> PrivateModel:
@@ -121,9 +122,13 @@ def model(context: FitContext) -> PrivateModel:
 
 
 def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray, n_topics: int) -> Frame:
-    """The public frame: top directions of the noisy second moment, floored at the known noise edge."""
+    """The public frame: top directions of the noisy second moment, floored at the known noise edge.
+
+    It has more of them than topics, for the spectrum; none below the edge is used.
+    """
+    rank = min(n_topics + SHOWN, len(first))
     with one_order():
-        return frame_of(moment.value, first, context.alpha0, rank=min(n_topics, len(first)), noise=moment.noise)
+        return frame_of(moment.value, first, context.alpha0, rank=rank, noise=moment.noise)
 
 
 @dataclass(frozen=True)

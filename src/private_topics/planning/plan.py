@@ -15,6 +15,7 @@ from private_topics.fits.choice import proved_fit
 from private_topics.parameters import check_positive
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
 from private_topics.planning.forecast import PRECISION, Outcome, best, outcomes, remarks
+from private_topics.planning.limits import Limits, limits
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
 
@@ -70,16 +71,46 @@ class Plan(PlannedFit):
         return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a private vocabulary would need, and what is assumed about a large vocabulary."""
-        seen = self.refined_words
-        if seen == self.n_words:
-            return (self._vocabulary_note,)
+    def limits(self) -> Limits:
+        """Documents that any method needs: proved lower bounds (docs/limits.md)."""
+        return limits(self)
+
+    @property
+    def impossible(self) -> str | None:
+        """Why no method whatever finds the topics, where that is proved; None where it is not."""
+        known = self.limits
+        if self.n_documents < known.directions:
+            who, needed, which = "any method, private or not", known.directions, "even topics that share no word"
+        elif self.n_documents < known.private_directions:
+            who, needed, which = "any method this private", known.private_directions, "if they share words in pairs"
+        else:
+            return None
         return (
-            self._vocabulary_note,
-            f"Of {self.n_words:,} words the refinement would see the {seen:,} most frequent, if frequencies fall as "
-            "in Zipf's law; where all words are about as frequent, the topics are worse.",
+            f"Impossible for {who}: with alpha0 = {self.alpha0:g} and {self.mean_length:g} words a document, "
+            f"{self.n_components} topics need more than {_below(needed)} documents, {which}. That is proved "
+            "(docs/limits.md)."
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a private vocabulary needs, what is assumed of a large one, and which topics nobody can orient."""
+        found, seen = [self._vocabulary_note], self.refined_words
+        if seen < self.n_words:
+            found.append(
+                f"Of {self.n_words:,} words the refinement would see the {seen:,} most frequent, if frequencies fall "
+                "as in Zipf's law; where all words are about as frequent, the topics are worse."
+            )
+        known = self.limits
+        if self.n_documents < max(known.orientation, known.private_orientation):
+            who, needed = " this private", known.private_orientation
+            if self.n_documents < known.orientation:
+                who, needed = ", private or not,", known.orientation
+            found.append(
+                f"No method{who} tells three topics that share their words from their mirror image with fewer than "
+                f"{_below(needed)} documents, if their own words are twice as likely as on average. That is proved "
+                "(docs/limits.md); only words of one topic alone can tell them apart."
+            )
+        return tuple(found)
 
     @property
     def _vocabulary_note(self) -> str:
@@ -103,7 +134,9 @@ class Plan(PlannedFit):
         """One sentence: which configuration is expected to win."""
         winner = self.best
         if winner is None:
-            return "No configuration is expected to tell topics apart; the model would be the word frequencies."
+            cannot = "No configuration is expected to tell topics apart; the model would be the word frequencies."
+            open_to_others = "Only these methods are known to fail: no proof says that every method must."
+            return cannot if self.impossible else f"{cannot} {open_to_others}"
         said = f"Expected to win: {winner.name}, {winner.topics} topics with a relative error of {winner.error:.2g}."
         level = ", ".join(outcome.name for outcome in self.level)
         return f"{said} Level with it, as far as a forecast can tell: {level}." if level else said
@@ -129,6 +162,12 @@ class Plan(PlannedFit):
         more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
         weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
         return f"{head} For all {self.n_components}: {more} at this epsilon, or {weaker} with these documents."
+
+
+def _below(number: float) -> str:
+    """Two digits, rounded down: a bound stays one."""
+    unit = 10 ** max(0, int(math.log10(max(1.0, number))) - 1)
+    return f"{int(number // unit) * unit:,}"
 
 
 def plan(

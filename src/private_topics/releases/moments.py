@@ -26,7 +26,7 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import NON_NEGATIVE, FitContext, Release
 from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
-from private_topics.sums.norms import median_norm
+from private_topics.sums.norms import clear_bins, median_norm
 from private_topics.sums.quantised import finest_step
 from private_topics.sums.triple_norms import PROJECTION_ERROR, ClippedTriples, TripleNormHistogram
 from private_topics.sums.unit_sums import ClippedPairs, NormedCounts, PairNormHistogram
@@ -60,6 +60,7 @@ CENTRED_SECOND = Release(
 )  # fmt: skip
 
 DISTORTION = 0.1  # what clipping does to the directions of topics: research/choices.py
+CLEARLY_LESS = 0.5
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,15 @@ def release_second_moment(context: FitContext, words: np.ndarray) -> SecondMomen
 
 
 def release_either_second_moment(context: FitContext, words: np.ndarray, centre: np.ndarray) -> SecondMoment:
-    """As it is or as deviations from the released `centre`, whichever has less noise."""
+    """As it is or, where that has clearly less noise, as deviations from the released `centre`."""
     norms = context.ask(SECOND_NORMS)
     histograms = PairNormHistograms(words, centre, norms.step)
     plain, centred = context.release([norms, context.ask(CENTRED_NORMS)], histograms)
     clip = _plain_clip(context, words, plain)
     noise = context.noise(CENTRED_SECOND) * np.sqrt(2.0 * len(words)) * context.n_topics
     other = clip_of(centred, noise / median_norm(centred.value), DISTORTION)
-    if context.noise(CENTRED_SECOND) * other >= context.noise(SECOND_MOMENT) * clip:
+    less = context.noise(CENTRED_SECOND) * other < CLEARLY_LESS * context.noise(SECOND_MOMENT) * clip
+    if not less or len(clear_bins(centred.value, centred.sigma)) == 0:
         return _plain_pairs(context, words, clip)
     frame = deviations_from(centre)
     moment, factors = ask_moment(context, CENTRED_SECOND, other, frame), context.ask(SECOND_FACTORS)

@@ -43,7 +43,8 @@ def deviation_norms(indptr, words, counts, lengths, centre):  # type: ignore[no-
                 f, c = np.float64(counts[p]) / length, centre[words[p]]
                 deviation += (f - c) * (f - c) - c * c
                 spread += f * (1.0 - 2.0 * c)
-            out[n] = np.sqrt(max(0.0, deviation) ** 2 + (spread / length) ** 2) * (length / (length - 1.0))
+            deviation, spread = max(0.0, deviation), spread / length
+            out[n] = np.sqrt(deviation * deviation + spread * spread) * (length / (length - 1.0))
     return out
 
 

@@ -119,6 +119,11 @@ def median_norm(histogram: np.ndarray) -> float:
     return _quantile(histogram, 0.5)
 
 
+def clear_bins(histogram: np.ndarray, sigma: float) -> np.ndarray:
+    """The bins, but for the outer ones, that stand out from the noise of a histogram."""
+    return np.flatnonzero(histogram[1:-1] > CLEAR * sigma)
+
+
 def best_clip(histogram: np.ndarray, sigma: float, noise: float, distortion: float) -> float:
     """The clip threshold that distorts a sum least, from a histogram of norms with noise `sigma`.
 
@@ -126,7 +131,7 @@ def best_clip(histogram: np.ndarray, sigma: float, noise: float, distortion: flo
     itself distorts is `distortion` times the variation of the clip factors: units that are clipped differently count
     differently, and that error does not fall with their number. So the threshold rises as the noise falls.
     """
-    clear = np.flatnonzero(histogram[1:-1] > CLEAR * sigma)
+    clear = clear_bins(histogram, sigma)
     if len(clear) == 0:
         return _quantile(histogram, UNCLEAR_QUANTILE)
     bins = np.arange(clear[0], clear[-1] + 1)

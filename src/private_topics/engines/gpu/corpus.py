@@ -66,7 +66,8 @@ class GpuCorpus(PlainPasses):
     def total(self, unit_sum: UnitSum) -> Totals:
         xp, add = cupy(), adder_of(unit_sum)
         totals = tuple(xp.asarray(array) for array in unit_sum.zeros())
-        for slab in self.slabs(getattr(unit_sum, "words", None)):
+        words, frame = getattr(unit_sum, "words", None), getattr(unit_sum, "frame", ())
+        for slab in self.slabs(words, rest=words is not None and len(frame) > len(words)):
             add(unit_sum, slab, totals)
         return tuple(array.get() for array in totals)
 
@@ -75,13 +76,17 @@ class GpuCorpus(PlainPasses):
         self.kept = self._restricted = None
         cupy().get_default_memory_pool().free_all_blocks()
 
-    def slabs(self, words: np.ndarray | None = None) -> Iterable[Slab]:
-        """All documents, on some words only where they are given; the last such restriction is kept."""
+    def slabs(self, words: np.ndarray | None = None, *, rest: bool = False) -> Iterable[Slab]:
+        """All documents, on some words only where they are given; the last such restriction is kept.
+
+        With `rest`, one more word stands for all the others.
+        """
         if words is None:
             return stream(self.corpus) if self.kept is None else self.kept
-        rank = device_ranks(words, self.n_words)
+        restriction = device_ranks(words, self.n_words), len(words) if rest else -1
         if self.kept is None:
-            return (slab.on(rank) for slab in stream(self.corpus))
-        if self._restricted is None or self._restricted[0] != words.tobytes():
-            self._restricted = words.tobytes(), [slab.on(rank) for slab in self.kept]
+            return (slab.on(*restriction) for slab in stream(self.corpus))
+        key = words.tobytes() + bytes([rest])
+        if self._restricted is None or self._restricted[0] != key:
+            self._restricted = key, [slab.on(*restriction) for slab in self.kept]
         return self._restricted[1]

@@ -93,18 +93,21 @@ class Slab:
         """What a kernel takes first."""
         return np.int32(self.n), self.order, self.start, self.words, self.counts
 
-    def on(self, rank: Any) -> Slab:
-        """The counts of the words with a rank only (`ranks_of`); the lengths stay those of whole documents."""
+    def on(self, rank: Any, rest_word: int = -1) -> Slab:
+        """The counts of the words with a rank only (`ranks_of`); the lengths stay those of whole documents.
+
+        A `rest_word` that is not negative stands for all the others.
+        """
         if rank is None:
             return self
         xp, kernels = cupy(), module_of("unit_sums.cu")
         sizes = xp.empty(self.n, np.int64)
         rows = np.int32(self.n), self.start, self.words
-        launch(kernels.get_function("kept_sizes"), self.n, *rows, rank, sizes)
+        launch(kernels.get_function("kept_sizes"), self.n, *rows, rank, np.int32(rest_word), sizes)
         start = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(sizes)])
         words, counts = (xp.empty(int(start[-1]), np.int32) for _ in range(2))
         keep = kernels.get_function("keep")
-        launch(keep, self.n, *rows, self.counts, rank, start, words, counts)
+        launch(keep, self.n, *rows, self.counts, rank, np.int32(rest_word), start, words, counts)
         return self.on_device(start, words, counts, self.lengths, self.share)
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.errors import InputError
 from private_topics.sums import quantised, unit_sums
+from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms
 from private_topics.sums.norms import EDGES
 from private_topics.sums.quantised import PRODUCT_ROWS, SMALLEST_BOUND
 from private_topics.sums.unit_sums import (
@@ -23,6 +25,7 @@ from private_topics.sums.unit_sums import (
     UnitSum,
 )
 
+ROWS_AT_ONCE = 128 * PRODUCT_ROWS  # of products of up to 1,000 columns
 DeviceTotals = tuple[Any, ...]
 Add = Callable[[Any, Slab, DeviceTotals], None]
 
@@ -115,6 +118,48 @@ def _add_frame_norms(wanted: FrameNormHistograms, slab: Slab, totals: DeviceTota
         _add_norms(bound, slab, wanted.step, totals[0][row])
 
 
+def _add_pair_norm_histograms(wanted: PairNormHistograms, slab: Slab, totals: DeviceTotals) -> None:
+    _add_norms(_pair_norms(slab), slab, wanted.step, totals[0][0])
+    norms, centre = cupy().empty(slab.n), cupy().asarray(wanted.centre)
+    launch(kernel("deviation_norms"), slab.n, *slab.rows, slab.lengths, np.int32(len(centre)), centre, norms)
+    _add_norms(norms, slab, wanted.step, totals[0][1])
+
+
+def _add_frame_second(wanted: ClippedFrameSecond, slab: Slab, totals: DeviceTotals) -> None:
+    """As `ClippedFrameSecond.add`, array by array: every operation rounds as it does there."""
+    xp, sums, rank = cupy(), wanted.sums(), wanted.frame.shape[1]
+    inside, (square, mass, factors) = _Inside.of(slab, wanted.frame), totals
+    ratio = sums.clip * quantised.SAFETY / xp.maximum(inside.second, SMALLEST_BOUND)
+    factor = xp.where(inside.used, xp.minimum(1.0, ratio), 0.0)
+    length = xp.maximum(slab.lengths, 3).astype(np.float64)
+    weight = slab.share * factor / (length * (length - 1.0))
+    launch(kernel("add_counts"), slab.n, *slab.rows, weight / sums.mass_step, mass)
+    factors += xp.trunc(slab.share * factor / wanted.factor_step).astype(np.int64).sum()
+    roots = xp.sqrt(weight * quantised.SAFETY)
+    for start in range(0, slab.n, ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        rows = xp.trunc(inside.projected[some] * roots[some, None] / sums.square_step)
+        padded = xp.zeros((-(-len(rows) // PRODUCT_ROWS) * PRODUCT_ROWS, rank))
+        padded[: len(rows)] = rows
+        padded = padded.reshape(-1, PRODUCT_ROWS, rank)
+        square += _exact(padded, padded)
+
+
+def _add_cross(wanted: ClippedCross, slab: Slab, totals: DeviceTotals) -> None:
+    xp, rank = cupy(), wanted.frame.shape[1]
+    projected, frame, weights = (
+        project(slab, wanted.frame),
+        xp.asarray(np.ascontiguousarray(wanted.frame)),
+        xp.empty(slab.n),
+    )
+    numbers = map(np.float64, (unit_sums.SAFETY, wanted.clip, wanted.step))
+    launch(
+        kernel("clip_cross"), slab.n, *slab.rows, slab.lengths, slab.share, frame, projected, np.int32(rank),
+        *numbers, weights,
+    )  # fmt: skip
+    launch(kernel("add_cross"), 32 * slab.n, *slab.rows, weights, frame, projected, np.int32(rank), totals[0])
+
+
 def _add_frame_moments(wanted: ClippedFrameMoments, slab: Slab, totals: DeviceTotals) -> None:
     xp = cupy()
     inside, sums, rank = _Inside.of(slab, wanted.frame), wanted.sums(), wanted.frame.shape[1]
@@ -169,6 +214,9 @@ _ADDERS: dict[type, Add] = {
     NormedCounts: _add_normed_counts,
     PairNormHistogram: _add_pair_norms,
     ClippedPairs: _add_clipped_pairs,
+    PairNormHistograms: _add_pair_norm_histograms,
+    ClippedFrameSecond: _add_frame_second,
+    ClippedCross: _add_cross,
     FrameNormHistograms: _add_frame_norms,
     ClippedFrameMoments: _add_frame_moments,
     TopicStatistic: _add_topic_statistic,

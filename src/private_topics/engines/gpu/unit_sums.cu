@@ -13,6 +13,7 @@ typedef long long integer;
 #define PER_LANE ((TOPICS + LANES - 1) / LANES)
 #define WHOLE_WARP 0xffffffffu
 #define SHORTEST 3
+#define LARGEST_REST 2147483647ll
 #define TINY 1e-300
 #define ROUNDS 10
 
@@ -49,27 +50,35 @@ __global__ void row_lengths(int n, const integer* start, const int* counts, inte
 
 // -- restriction to the words of the spectral stage ------------------------------------------------------------------
 
-__global__ void kept_sizes(int n, const integer* start, const int* words, const int* rank, integer* sizes)
+// With a rest word (not negative), it stands for all words without a rank, at most LARGEST_REST times.
+__global__ void kept_sizes(int n, const integer* start, const int* words, const int* rank, int rest_word,
+                           integer* sizes)
 {
     const int document = thread_number();
     if (document >= n) return;
     integer size = 0;
     for (integer p = start[document]; p < start[document + 1]; ++p) size += rank[words[p]] >= 0;
-    sizes[document] = size;
+    sizes[document] = size + (rest_word >= 0 && size < start[document + 1] - start[document]);
 }
 
 __global__ void keep(int n, const integer* start, const int* words, const int* counts, const int* rank,
-                     const integer* new_start, int* new_words, int* new_counts)
+                     int rest_word, const integer* new_start, int* new_words, int* new_counts)
 {
     const int document = thread_number();
     if (document >= n) return;
-    integer at = new_start[document];
+    integer at = new_start[document], rest = 0;
     for (integer p = start[document]; p < start[document + 1]; ++p) {
         const int place = rank[words[p]];
         if (place >= 0) {
             new_words[at] = place;
             new_counts[at++] = counts[p];
+        } else {
+            rest += counts[p];
         }
+    }
+    if (rest_word >= 0 && rest > 0) {
+        new_words[at] = rest_word;
+        new_counts[at] = static_cast<int>(rest < LARGEST_REST ? rest : LARGEST_REST);
     }
 }
 
@@ -114,6 +123,27 @@ __global__ void pair_norms(int n, const int* order, const integer* start, const 
     const double length = static_cast<double>(lengths[document]);
     const double inside = squares * squares + repeats;
     norms[document] = sqrt(inside > 0.0 ? inside : 0.0) / (length * (length - 1.0));
+}
+
+__global__ void deviation_norms(int n, const int* order, const integer* start, const int* words, const int* counts,
+                                const integer* lengths, int n_words, const double* centre, double* norms)
+{
+    if (thread_number() >= n) return;
+    const int document = order[thread_number()];
+    norms[document] = 0.0;
+    if (lengths[document] < SHORTEST) return;
+    double square = 0.0;
+    for (int w = 0; w < n_words; ++w) square += centre[w] * centre[w];
+    const double length = static_cast<double>(lengths[document]);
+    double deviation = square, spread = square;
+    for (integer p = start[document]; p < start[document + 1]; ++p) {
+        const double f = static_cast<double>(counts[p]) / length, c = centre[words[p]];
+        deviation += (f - c) * (f - c) - c * c;
+        spread += f * (1.0 - 2.0 * c);
+    }
+    deviation = deviation > 0.0 ? deviation : 0.0;
+    spread = spread / length;
+    norms[document] = sqrt(deviation * deviation + spread * spread) * (length / (length - 1.0));
 }
 
 __global__ void add_norms(int n, const double* norms, const double* share, double step, int edges, const double* edge,
@@ -269,6 +299,51 @@ __global__ void add_rows(int n, const int* order, const integer* start, const in
     for (integer p = start[document]; p < start[document + 1]; ++p) {
         const integer word = words[p];
         for (int a = lane; a < rank; a += 32) add_whole(cross + word * rank + a, counts[p] * y[a]);
+    }
+}
+
+// -- second moment between all words and some directions -------------------------------------------------------------
+
+// Weights of `Σ s·phi2 F`, clipped by its exact norm.
+__global__ void clip_cross(int n, const int* order, const integer* start, const int* words, const int* counts,
+                           const integer* lengths, const double* share, const double* frame, const double* projected,
+                           int rank, double safety, double clip, double step, double* weights)
+{
+    if (thread_number() >= n) return;
+    const int document = order[thread_number()];
+    weights[document] = 0.0;
+    if (lengths[document] < SHORTEST) return;
+    const double* y = projected + static_cast<integer>(document) * rank;
+    double total = 0.0;
+    for (integer p = start[document]; p < start[document + 1]; ++p) {
+        const double c = counts[p];
+        const double* f = frame + static_cast<integer>(words[p]) * rank;
+        double squares = 0.0;
+        for (int a = 0; a < rank; ++a) squares += (y[a] - f[a]) * (y[a] - f[a]);
+        total += c * c * squares;
+    }
+    const double length = static_cast<double>(lengths[document]);
+    const double norm = sqrt(total) / (length * (length - 1.0));
+    if (!(norm > 0.0)) return;
+    const double ratio = clip * safety / norm;
+    const double factor = ratio < 1.0 ? ratio : 1.0;
+    weights[document] = share[document] * factor * (1.0 / (length * (length - 1.0))) / step;
+}
+
+__global__ void add_cross(int n, const int* order, const integer* start, const int* words, const int* counts,
+                          const double* weights, const double* frame, const double* projected, int rank,
+                          integer* total)
+{
+    const int warp = thread_number() / 32, lane = threadIdx.x % 32;
+    if (warp >= n) return;
+    const int document = order[warp];
+    const double weight = weights[document];
+    if (!(weight > 0.0)) return;
+    const double* y = projected + static_cast<integer>(document) * rank;
+    for (integer p = start[document]; p < start[document + 1]; ++p) {
+        const integer row = static_cast<integer>(words[p]) * rank;
+        const double scaled = weight * counts[p];
+        for (int a = lane; a < rank; a += 32) add_whole(total + row + a, scaled * (y[a] - frame[row + a]));
     }
 }
 
