@@ -30,9 +30,9 @@ from private_topics.releases.release import Release
 
 ROOT = Path(__file__).resolve().parents[2]
 N_DOCUMENTS, N_WORDS = 900, 30
-# For all topics on all words; for no certificate, and topics refined to the end; for one topic. And how long documents
-# are: the pairs of words of short ones are released as they are, those of long ones as deviations.
-LENGTHS = {3000.0: 40, 3.0: 4, 0.3: 40}
+# By epsilon, alpha0 and how long documents are: for topics on all words, for no certificate and topics refined to the
+# end, for one topic; and for pairs of words as deviations, documents that are nearly alike.
+CORPORA = {3000.0: (0.1, 40), 3.0: (0.1, 40), 0.3: (0.1, 40), 30.0: (30.0, 100)}
 FEW = ("empty", "a frequent word, often", "a rare word, often", "three words, once", "every word once",
        "the largest count", "a word of topic 0, often", "user: every word, often", "user: all of these")  # fmt: skip
 
@@ -60,12 +60,13 @@ class Recorded:
 
 @cache
 def corpus(epsilon: float) -> Base:
-    length = LENGTHS[epsilon]
-    return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=0.1, mean_length=length, random_state=0)[0])
+    alpha0, length = CORPORA[epsilon]
+    return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=alpha0, mean_length=length, random_state=0)[0])
 
 
 def settings_for(fit: Fit, epsilon: float) -> FitSettings:
-    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+    alpha0, _ = CORPORA[epsilon]
+    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
     return replace(settings_of(model), fit=fit)
 
 
@@ -92,7 +93,7 @@ def budgets(fit: Fit) -> tuple[float, ...]:
     """As many epsilons as it takes for the fit to make every release of its list, each time that it can be made."""
     seen: set[str] = set()
     used = []
-    for epsilon in LENGTHS:
+    for epsilon in CORPORA:
         made = {event.name for event in recorded(fit, epsilon).family.events}
         if made - seen:
             used.append(epsilon)
