@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit.recording import record
+from private_topics.audit.recording import RecordingRun, record, replay
 from private_topics.estimators.private import settings_of
+from private_topics.fits.private import FitSettings
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query
@@ -62,12 +65,21 @@ def _spent(run: PrivateRun) -> float:
     return math.fsum((event.sensitivity / event.sigma) ** 2 for event in run.released_events) / run.mu_total**2
 
 
-def releases_of(alpha0: float, epsilon: float) -> tuple[list[str], PrivateRun]:
-    """The names of what a fit releases, in order; documents are nearly alike where alpha0 is large."""
-    counts = make_lda_corpus(900, 30, 3, alpha0=alpha0, mean_length=100, random_state=0)[0]
+def settings_for(alpha0: float, epsilon: float) -> FitSettings:
     model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
+    return replace(settings_of(model), fit=SEQUENTIAL)
+
+
+@cache
+def counts_for(alpha0: float) -> sp.csr_array:
+    """Documents that are nearly alike where alpha0 is large."""
+    return make_lda_corpus(900, 30, 3, alpha0=alpha0, mean_length=100, random_state=0)[0]
+
+
+def releases_of(alpha0: float, epsilon: float) -> tuple[list[str], RecordingRun]:
+    """The names of what a fit releases, in order, and its run."""
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-        _, run = record(replace(settings_of(model), fit=SEQUENTIAL), counts, None)
+        _, run = record(settings_for(alpha0, epsilon), counts_for(alpha0), None)
     return [entering.query.name for entering, _ in run.seen], run
 
 
@@ -87,3 +99,14 @@ def test_a_whole_fit_spends_its_budget_and_no_more(alpha0, epsilon, last):
     names, run = releases_of(alpha0, epsilon)
     assert names[-1] == last
     assert _spent(run) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("alpha0", "epsilon"), [(30.0, 3.0), (0.1, 3000.0)])
+def test_released_values_alone_choose(alpha0, epsilon):
+    """With all released values as they were, quite other documents have the same releases and the same model."""
+    settings = settings_for(alpha0, epsilon)
+    first, run = record(settings, counts_for(alpha0), None)
+    for other in (counts_for(0.1), counts_for(30.0), sp.csr_array(np.tile([50] + 29 * [0], (900, 1)))):
+        found, entering = replay(settings, run.seen, other, None)
+        assert [one.query for one in entering] == [one.query for one, _ in run.seen]
+        assert found.like(first)
