@@ -1,4 +1,4 @@
-"""Is the private fit of one commit worse than that of another? Many noise draws of each on real text, compared in pairs.
+"""Is the private fit of one commit worse than that of another? Many noise draws of each on real text, in pairs.
 
     python benchmarks/draws.py prepare FOLDER              counts of both corpora, 1,000 and 3,000 words
     python benchmarks/draws.py draw FOLDER NAME.csv        perplexity of every draw, with the library on the path
@@ -65,7 +65,7 @@ def read(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
 
 
 def compare(old: Path, new: Path) -> None:
-    """Draw n of both commits has the same seed; the releases differ, so pairs are no closer than independent draws."""
+    """Draw n of both commits has the same seed, but the releases differ: pairs are as far apart as other draws."""
     before, after = read(old), read(new)
     print(f"old: {old.read_text().splitlines()[0][2:]}\nnew: {new.read_text().splitlines()[0][2:]}\n")
     print("| corpus | words | epsilon | old | new | change in % | 95 % interval | topics, old | new |")

@@ -50,7 +50,7 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.spectral.evidence import distance, explained, noise_of_topics
+from private_topics.spectral.evidence import Leftover, distance, leftover, noise_of_topics
 from private_topics.spectral.frame import (
     CentralMoments,
     Directions,
@@ -89,7 +89,7 @@ FRACTIONS = {
 }
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
-LARGEST_START_SHARE, HALF_START_NOISE = 0.5, 0.1
+NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.7, 0.1  # the unigram's part: research/choices.py
 FLOOR_OF_UNIGRAM = 0.001
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
@@ -154,18 +154,24 @@ class SpectralTopics:
             inside = topics_on_words(self.frame, self.moments, self.found, self.first)
             return on_all_words(simplex_rows(inside), self.words, self.unigram)
 
+    @cached_property
+    def leftover(self) -> Leftover:
+        """What they leave unexplained of what was released: little where documents follow the model."""
+        topics = self.on_all_words[:, self.words]
+        with one_order():
+            return leftover(topics, self.found.shares, self.frame, self.moments, self.first, self.alpha0)
+
     def contradict(self, refined: np.ndarray, noise: float, extended_noise: float) -> bool:
         """Whether they explain what was released, and refined topics, of this `noise`, have a larger error.
 
         That error is at least what the noise of both does not explain of their distance. It is weighed against the
         error that the spectral topics would have with what `extended_topics` measures.
         """
-        topics, known = self.on_all_words[:, self.words], (self.frame, self.moments)
+        if not self.leftover.small:
+            return False
         with one_order():
-            if not explained(topics, self.found.shares, *known, self.first, self.alpha0):
-                return False
-            inside, turned = noise_of_topics(*known, self.found, self.first, self.alpha0, seed=0)
-        gap = distance(topics, refined[:, self.words])
+            inside, turned = noise_of_topics(self.frame, self.moments, self.found, self.first, self.alpha0, seed=0)
+        gap = distance(self.on_all_words[:, self.words], refined[:, self.words])
         return gap**2 - inside**2 - turned**2 - noise**2 > inside**2 + extended_noise**2
 
 
@@ -203,13 +209,11 @@ def refined_topics(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released statistics, each estimate a weighted average of all so far.
 
-    The noisier the refinement will be, the more the start relies on the unigram. Where the first step shows that the
-    spectral topics are better, they are measured on all words instead.
+    Where the first step shows that the spectral topics are better, they are measured on all words instead.
     """
     steps = context.refine_steps
     inside, part = on_some_words(spectral.on_all_words, words), on_some_words(unigram[None], words)[0]
-    noise = len(inside) * noise_per_topic
-    lean = LARGEST_START_SHARE * noise / (noise + HALF_START_NOISE)
+    lean = unigram_in_start(len(inside) * noise_per_topic, refuted=spectral.leftover.large)
     topics = (1.0 - lean) * inside + lean * part
     total = np.zeros_like(topics)
     weight_sum = squares = 0.0
@@ -228,6 +232,17 @@ def refined_topics(
                 return extended_topics(context, spectral, left)
     shares = np.maximum(total.sum(axis=1), 1e-3 * np.abs(total).sum() / len(total))
     return everywhere, context.alpha0 * shares / shares.sum()
+
+
+def unigram_in_start(noise: float, *, refuted: bool) -> float:
+    """How far the start of the refinement leans on the unigram.
+
+    The noisier the refinement will be, the more. Where what was released refutes the model of the documents, a sharp
+    start ends in a poor local optimum.
+    """
+    noisy = noise / (noise + HALF_START_NOISE)
+    sure = REFUTED_START if refuted else 0.0
+    return sure + (NOISY_START - sure) * noisy
 
 
 def on_some_words(topics: np.ndarray, words: np.ndarray | None) -> np.ndarray:

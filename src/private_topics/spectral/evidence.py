@@ -7,25 +7,46 @@ there the spectral topics, once they are probabilities, leave much of the releas
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from private_topics.spectral.frame import CentralMoments, Directions, Frame, directions_of, topics_on_words
 from private_topics.spectral.symmetric import symmetric_part
 
-EXPLAINED = 0.1  # of the second moment may be left over, and twice that of the third: research/choices.py
+EXPLAINED = 0.1  # of the second moment may be left over, and twice that of the third
+REFUTED = 0.25  # of the second moment: more is left over on real text, less where documents follow the model
 REDRAWS = 4
 
 
-def explained(
+@dataclass(frozen=True)
+class Leftover:
+    """What topics leave unexplained of the second and third moment, relative to their norms."""
+
+    second: float
+    third: float
+
+    @property
+    def small(self) -> bool:
+        """The topics explain what was released."""
+        return self.second <= EXPLAINED and self.third <= 2.0 * EXPLAINED
+
+    @property
+    def large(self) -> bool:
+        """They do not: the documents do not follow the model."""
+        return self.second > REFUTED
+
+
+def leftover(
     topics: np.ndarray, shares: np.ndarray, frame: Frame, moments: CentralMoments, first: np.ndarray, alpha0: float
-) -> bool:
-    """Whether topics (on the words of the frame) explain the moments inside it."""
+) -> Leftover:
+    """What topics (on the words of the frame) leave unexplained of the moments inside it."""
     deviations = (topics - first) @ frame.matrix
     deviations -= shares @ deviations
     second = (deviations.T * shares) @ deviations / (alpha0 + 1.0)
     third = np.einsum("i,ia,ib,ic->abc", shares, *[deviations] * 3) * (2.0 / ((alpha0 + 1.0) * (alpha0 + 2.0)))
-    return _relative(second, moments.second) <= EXPLAINED and _relative(third, moments.third) <= 2.0 * EXPLAINED
+    return Leftover(_relative(second, moments.second), _relative(third, moments.third))
 
 
 def noise_of_topics(
