@@ -7,15 +7,15 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from spectral_support import SHARES, Truth
 
-from private_topics.spectral.evidence import EXPLAINED, distance, explained, noise_of_topics
+from private_topics.spectral.evidence import EXPLAINED, REFUTED, Leftover, distance, leftover, noise_of_topics
 from private_topics.spectral.frame import CentralMoments, directions_of, topics_on_words
 
 DRAWS = 150
 
 
-def explains(truth: Truth, topics: np.ndarray, shares: np.ndarray, **changed: np.ndarray) -> bool:
+def left_by(truth: Truth, topics: np.ndarray, shares: np.ndarray, **changed: np.ndarray) -> Leftover:
     moments = dataclasses.replace(truth.moments(), **changed)
-    return explained(topics, shares, truth.frame, moments, truth.centre, truth.alpha0)
+    return leftover(topics, shares, truth.frame, moments, truth.centre, truth.alpha0)
 
 
 @pytest.mark.parametrize("off", [0.0, 0.2], ids=["the mean as centre", "another centre"])
@@ -23,16 +23,20 @@ def explains(truth: Truth, topics: np.ndarray, shares: np.ndarray, **changed: np
 @pytest.mark.parametrize("alpha0", [0.1, 1.0, 1000.0])
 def test_the_true_topics_explain_their_moments_and_others_do_not(alpha0, shares, off):
     truth = Truth(alpha0, shares, off)
-    assert explains(truth, truth.inside, shares)
-    flat = truth.inside + 0.5 * (truth.mean - truth.inside)
-    assert not explains(truth, flat, shares)
+    found = left_by(truth, truth.inside, shares)
+    assert found.small
+    assert not found.large
+    assert max(found.second, found.third) < 1e-6
+    flat = left_by(truth, truth.inside + 0.5 * (truth.mean - truth.inside), shares)
+    assert (flat.second, flat.third) == (pytest.approx(0.75), pytest.approx(0.875))  # halves, squared and cubed
+    assert flat.large
     other = np.random.default_rng(0).dirichlet(np.full(truth.inside.shape[1], 0.3), len(shares))
-    assert not explains(truth, other, shares)
+    assert left_by(truth, other, shares).large
 
 
 def test_topics_with_the_wrong_shares_do_not_explain():
     truth = Truth(1.0, SHARES["uneven"])
-    assert not explains(truth, truth.inside, SHARES["uneven"][::-1])
+    assert not left_by(truth, truth.inside, SHARES["uneven"][::-1]).small
 
 
 @pytest.mark.parametrize(("name", "allowed"), [("second", EXPLAINED), ("third", 2.0 * EXPLAINED)])
@@ -43,7 +47,15 @@ def test_how_much_may_be_left_over(name, allowed):
     along = np.random.default_rng(1).normal(size=value.shape)
     along *= np.linalg.norm(value) / np.linalg.norm(along)
     for times, expected in ((0.8, True), (1.3, False)):
-        assert explains(truth, truth.inside, truth.shares, **{name: value + times * allowed * along}) is expected
+        found = left_by(truth, truth.inside, truth.shares, **{name: value + times * allowed * along})
+        assert found.small is expected
+        assert not found.large
+
+
+@pytest.mark.parametrize(("second", "third"), [(1.01 * REFUTED, 0.0), (10.0, 10.0)])
+def test_the_second_moment_alone_refutes_the_model(second, third):
+    assert Leftover(second, third).large
+    assert not Leftover(0.99 * REFUTED, 10.0).large
 
 
 def drawn(moments: CentralMoments, generator: np.random.Generator) -> CentralMoments:
