@@ -30,7 +30,9 @@ from private_topics.releases.release import Release
 
 ROOT = Path(__file__).resolve().parents[2]
 N_DOCUMENTS, N_WORDS = 900, 30
-EPSILONS = (300.0, 3.0, 0.3)  # for all topics, for no certificate, for one topic
+# By epsilon, alpha0 and how long documents are: for topics on all words, for no certificate and topics refined to the
+# end, for one topic; and for pairs of words as deviations, documents that are nearly alike.
+CORPORA = {3000.0: (0.1, 40), 3.0: (0.1, 40), 0.3: (0.1, 40), 30.0: (30.0, 100)}
 FEW = ("empty", "a frequent word, often", "a rare word, often", "three words, once", "every word once",
        "the largest count", "a word of topic 0, often", "user: every word, often", "user: all of these")  # fmt: skip
 
@@ -57,18 +59,20 @@ class Recorded:
 
 
 @cache
-def corpus() -> Base:
-    return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=0.1, mean_length=40, random_state=0)[0])
+def corpus(epsilon: float) -> Base:
+    alpha0, length = CORPORA[epsilon]
+    return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=alpha0, mean_length=length, random_state=0)[0])
 
 
 def settings_for(fit: Fit, epsilon: float) -> FitSettings:
-    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=0.1, refine_steps=2, noise_seed=1)
+    alpha0, _ = CORPORA[epsilon]
+    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
     return replace(settings_of(model), fit=fit)
 
 
 @cache
 def recorded(fit: Fit, epsilon: float, grouped: bool = False) -> Recorded:
-    base = corpus()
+    base = corpus(epsilon)
     if grouped:
         base = Base.of(base.counts, np.arange(N_DOCUMENTS) // 3)
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
@@ -86,13 +90,15 @@ def recorded(fit: Fit, epsilon: float, grouped: bool = False) -> Recorded:
 
 @cache
 def budgets(fit: Fit) -> tuple[float, ...]:
-    """As many epsilons as it takes for the fit to make every release of its list."""
-    missing, used = set(fit.releases), []
-    for epsilon in EPSILONS:
-        made = {fit.release_of(event.name) for event in recorded(fit, epsilon).family.events}
-        if made & missing:
+    """As many epsilons as it takes for the fit to make every release of its list, each time that it can be made."""
+    seen: set[str] = set()
+    used = []
+    for epsilon in CORPORA:
+        made = {event.name for event in recorded(fit, epsilon).family.events}
+        if made - seen:
             used.append(epsilon)
-            missing -= made
+            seen |= made
+    missing = set(fit.releases) - {fit.release_of(name) for name in seen}
     assert not missing, f"never made: {[release.name for release in missing]}"
     return tuple(used)
 
@@ -135,12 +141,11 @@ def check_untainted(fit: Fit, grouped: bool) -> None:
 
 def check_order(fit: Fit) -> None:
     """Documents in another order, in other blocks: the same integers."""
-    base = corpus()
     order = np.random.default_rng(0).permutation(N_DOCUMENTS)
-    counts, _ = base.replaced([base.first_unit()])
-    shuffled = [counts[order[:100]], counts[order[100:101]], counts[order[101:]]]
     for epsilon in budgets(fit):
-        found = recorded(fit, epsilon)
+        base, found = corpus(epsilon), recorded(fit, epsilon)
+        counts, _ = base.replaced([base.first_unit()])
+        shuffled = [counts[order[:100]], counts[order[100:101]], counts[order[101:]]]
         with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
             _, entering = replay(settings_for(fit, epsilon), found.run.seen, shuffled, None)
         for one, (other, _) in zip(entering, found.run.seen, strict=True):
@@ -148,12 +153,12 @@ def check_order(fit: Fit) -> None:
 
 
 def check_sums(fit: Fit) -> None:
-    """Every release is added up by the sum that it names."""
-    sums: list[tuple[str, type]] = []
+    """Every release is added up by the sum that it names, or that one of the same pass does."""
+    sums: list[tuple[list[str], type]] = []
     original = PrivateRun.release_sums
 
     def watched(self: PrivateRun, source: Any, unit_sum: Any, asked: Any, aggregates: Any) -> Any:
-        sums.extend((one.query.name, type(unit_sum)) for one in asked)
+        sums.append(([one.query.name for one in asked], type(unit_sum)))
         return original(self, source, unit_sum, asked, aggregates)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -161,8 +166,8 @@ def check_sums(fit: Fit) -> None:
         for epsilon in budgets(fit):
             recorded.__wrapped__(fit, epsilon)
     assert sums
-    for name, kind in sums:
-        assert fit.release_of(name).unit_sum is kind, name
+    for names, kind in sums:
+        assert kind in {fit.release_of(name).unit_sum for name in names}, names
 
 
 def check_description(release: Release) -> None:

@@ -5,7 +5,9 @@ with 0.7 of the sensitivity declared, and with contributions 1/0.7 too large, th
 distance to declared sensitivity that the hand-made neighbours reach (documents as units):
 
     unigram, second moment, refinement, frame second moment    0.99999
+    cross moment                                               0.99999
     frame third moment                                         0.997
+    centred second moment                                      0.7 (nine words; attained with two: tests/sums)
     histograms, clip factors                                   1 (attained)
 
 2C is attained inside the frame: one word repeated a thousand times against words of opposite sign in a frame whose
@@ -39,13 +41,14 @@ from private_support import (
 )
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
-from private_topics.sums import norms, quantised, unit_sums
+from private_topics.sums import frame_second, norms, quantised, unit_sums
 from private_topics.sums.quantised import ASSEMBLY_ERROR, FrameNorms, QuantisedFrameSums
 
 N_WORDS = 12
 WORDS = np.arange(1, 10)  # words 0, 10 and 11 are outside the spectral stage
 BASE: list[Unit] = [({1: 3, 2: 1, 5: 2},), ({0: 4, 7: 2},), ({},), ({3: 1, 4: 1, 9: 1},), ({8: 2},), ({10: 6, 2: 2},)]
 SHARP = 0.99
+LESS_SHARP = {"centred second moment": 0.7}
 WRONG = 0.7
 
 
@@ -132,6 +135,8 @@ def extreme_users(public: PublicInputs) -> list[Unit]:
         *((document,) for document in documents[::3]),
         tuple({1: 1000} for _ in range(500)),
         tuple({2: 1000} for _ in range(500)),
+        tuple({3: 1000} for _ in range(500)),
+        tuple({1: 1, 2: 1, 3: 1} for _ in range(500)),
         tuple({1 + n % 9: 1 + n} for n in range(500)),
         ({1: 1000}, *({} for _ in range(499))),
         ({3: 1000}, {4: 1000}, {1: 2}),
@@ -161,9 +166,10 @@ def sharp_family(clips: str, grouped: bool) -> list[dict[str, Entering]]:
 @pytest.mark.parametrize("name", ALL_RELEASES)
 def test_the_declared_sensitivity_holds_and_is_needed(name, grouped):
     neighbours = sharp_family("loosest clips" if name.endswith("clip factors") else "tight clips", grouped)
-    assert check_sensitivity(neighbours, name) > SHARP
+    sharp = LESS_SHARP.get(name, SHARP)
+    assert check_sensitivity(neighbours, name) > sharp
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
-        check_sensitivity(neighbours, name, WRONG)
+        check_sensitivity(neighbours, name, WRONG * sharp)
 
 
 @pytest.mark.slow
@@ -200,7 +206,7 @@ def test_no_extreme_users_exceed_the_sensitivity(frame):
 @pytest.mark.parametrize(
     ("module", "names"),
     [
-        (unit_sums, ("unigram", "second moment", "refinement", "refinement of some words")),
+        (unit_sums, ("unigram", "second moment", "refinement", "refinement of some words", "cross moment")),
         (quantised, ASSEMBLED_RELEASES),
     ],
     ids=["clipping", "clipping inside the frame"],
@@ -220,14 +226,14 @@ def test_clip_factors_and_counts_that_are_too_large_are_caught(monkeypatch):
     def add_more(norms: np.ndarray, share: np.ndarray, step: float, counts: np.ndarray) -> None:
         add_norms(norms, 1.5 * share, step, counts)
 
-    monkeypatch.setattr(unit_sums, "truncated", lambda values, step: exact(values / WRONG, step))
-    monkeypatch.setattr(unit_sums, "add_norms", add_more)
+    for module in (unit_sums, frame_second):
+        monkeypatch.setattr(module, "truncated", lambda values, step: exact(values / WRONG, step))
+        monkeypatch.setattr(module, "add_norms", add_more)
     public = public_inputs("parallel", "loosest clips")
     neighbours = family(public, [(document,) for document in extreme_documents(public)])
     for name in (
         *(name for name in ALL_RELEASES if name.endswith("norms")),
         "second clip factors",
-        "frame clip factors",
     ):
         with pytest.raises(AssertionError, match="beyond the sensitivity"):
             check_sensitivity(neighbours, name)
@@ -256,7 +262,7 @@ def searched_inputs(draw: st.DrawFn) -> PublicInputs:
         np.arange(SMALL_WORDS - n_spectral, SMALL_WORDS),
         np.array(rows) * 10.0 ** np.array(scales)[:, None],
         10.0 ** np.array(weights, float) / (10.0 ** np.array(weights, float)).sum(axis=1, keepdims=True),
-        draw(bins),
+        draw(st.integers(4, 64)),  # deviations are three bins below
         draw(bins),
         draw(bins),
         alpha0=draw(st.sampled_from([0.001, 0.1, 1.0, 50.0])),
@@ -297,7 +303,7 @@ def test_the_search_too_catches_a_wrong_sensitivity():
             for document in ({}, {0: 10}, {1: 10}, {0: 1000}, {1: 1000}, {0: 2, 1: 2}, {0: 1, 1: 1, 2: 1})
         ]
         with pytest.raises(AssertionError, match="beyond the sensitivity"):
-            check_sensitivity(neighbours, name, WRONG)
+            check_sensitivity(neighbours, name, WRONG * LESS_SHARP.get(name, 1.0))
 
 
 # -- what the bounds rest on ---------------------------------------------------------------------------------------
