@@ -1,4 +1,4 @@
-"""What `plan` promises against what is found: topics on every real corpus at several sizes, vocabularies and epsilons.
+"""What `plan` promises against what is found: topics on every real corpus, at several sizes and epsilons.
 
     python research/plan_cells.py prepare FOLDER             counts of all corpora, 1,000 and 3,000 words
     python research/plan_cells.py measure FOLDER             topics found, into research/results/plan_cells.csv

@@ -79,7 +79,7 @@ def plan(
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     alpha0: options.Alpha0 = 1.0,
-    mean_length: Annotated[float, typer.Option(help="Words of a document.")] = 100.0,
+    mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = 50.0,
     as_json: options.Json = False,
 ) -> None:
     """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""

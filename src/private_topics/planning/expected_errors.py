@@ -28,8 +28,8 @@ from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
 WORDS_PER_TOPIC = 60.0
-SPIKE = 0.5  # a direction shows where its eigenvalue exceeds half the noise edge (spiked random matrices)
-WEAKEST = 1.0 / 6.0  # smallest singular value over the mean one: as on Wikipedia with 25 topics
+SEEN, SEEN_BY_LENGTH, SEEN_BY_EDGE = 0.0255, 0.407, 0.966  # fitted to real text: research/plan_cells.py
+UNEVEN = 0.9  # of the mass is left where lengths vary as in real text
 START_KEPT, OUTSIDE_KEPT = 0.5, 0.1  # what refinement keeps of the noise of the start and of the words left out
 CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # the error from clipping at any epsilon: research/results/forecast.md
 LARGEST_ERROR = 0.5  # a topic with a larger error counts as not found
@@ -112,13 +112,13 @@ def _mu(epsilon: float, delta: float) -> float:
 def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> int:
     """How many of the topics asked for a configuration is expected to find, with the split `given` or its default.
 
-    The most that stand out from the noise, that the refinement can estimate, and whose error, which grows with their
-    number, is small enough.
+    The most that stand out from the noise and that the refinement can estimate; without refinement, whose error,
+    which grows with their number, is small enough.
     """
     split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
     supported = min(fit.n_components, seen_topics(fit, split.second, _spectral_stage(fit, configuration)))
     if configuration == SEQUENTIAL and fit.refine_steps:
-        supported = min(supported, carried_topics(refined(fit, split.refine)[1]))
+        return min(supported, carried_topics(refined(fit, split.refine)[1]))
 
     def close_enough(found: int) -> bool:
         return expected_error(replace(fit, found=found), configuration, split) < LARGEST_ERROR
@@ -212,9 +212,13 @@ def outside_error(fit: PlannedFit, words: int) -> float:
 
 
 def seen_topics(fit: PlannedFit, share: float, words: int) -> int:
-    """How many topics there may be for the weakest to stand out from the noise of the second moment."""
-    edge = 2.0 * second_moment_error(fit, share, words) * fit.singular_value
-    return int(min(1e9, WEAKEST / ((fit.alpha0 + 1.0) * fit.words_per_topic * SPIKE * edge)))
+    """How many directions of the second moment stand out from its noise, if its spectrum is that of real text.
+
+    The longer the documents, the smaller their norms, and with them the noise.
+    """
+    edge = 2.0 * math.sqrt(words) / _strength(fit, share)
+    seen = SEEN * fit.mean_length**SEEN_BY_LENGTH / edge**SEEN_BY_EDGE * 2.0 / (fit.alpha0 + 1.0)
+    return max(1, int(min(1e9, seen, fit.n_words)))
 
 
 def _eigenvector_error(fit: PlannedFit, noise: float) -> float:
@@ -229,7 +233,7 @@ def _strength(fit: PlannedFit, share: float) -> float:
 
 def _mass(fit: PlannedFit) -> float:
     """The sum over documents of `l / ||c||`, which the refinement statistic adds up to."""
-    return fit.n_documents / math.sqrt(fit.norm_squared)
+    return UNEVEN * fit.n_documents / math.sqrt(fit.norm_squared)
 
 
 def _spectral_stage(fit: PlannedFit, configuration: int | str) -> int:

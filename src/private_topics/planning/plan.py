@@ -20,6 +20,7 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
 
 MOST = 2**63 - 1  # documents, words, topics
+LENGTH = 50.0  # words of a document that are in the vocabulary: stop words and rare ones are not
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def plan(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     alpha0: float = 1.0,
-    mean_length: float = 100.0,
+    mean_length: float = LENGTH,
 ) -> Plan:
     """What these public numbers are expected to buy, and what more documents or a larger epsilon would."""
     PrivacyBudget(epsilon, delta)

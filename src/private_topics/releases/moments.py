@@ -101,7 +101,7 @@ def release_either_second_moment(context: FitContext, words: np.ndarray, centre:
 def _plain_clip(context: FitContext, words: np.ndarray, histogram: Released) -> float:
     """The weakest of the topics has about this part of the norm of a document: 1/(k (alpha0 + 1))."""
     noise = context.noise(SECOND_MOMENT) * np.sqrt(2.0 * len(words)) * context.n_topics * (context.alpha0 + 1.0)
-    return clip_of(histogram, noise / median_norm(histogram.value), DISTORTION)
+    return min(1.0, clip_of(histogram, noise / median_norm(histogram.value), DISTORTION))  # no norm is larger
 
 
 def _plain_pairs(context: FitContext, words: np.ndarray, clip: float) -> SecondMoment:
