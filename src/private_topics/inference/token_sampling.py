@@ -54,7 +54,7 @@ def sweeps(step: int, last: bool) -> tuple[int, int]:
     Few leave a document near its warm start, which biases the topics; only late passes, and the last, need better.
     """
     more = min(max(step - 1, 0), 2)
-    return (6 + more, 3 + more) if last else (3 + more, 1 + more)
+    return (4 + 2 * more, 2 + more) if last else (2 + more, 1 + more)
 
 
 WARMTH = 5.0  # the prior falls from WARMTH times its value during the burn-in, so documents first move freely
