@@ -15,7 +15,7 @@ import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,7 +93,26 @@ def held_out(corpus: str, documents: int) -> bool:
     return corpus in ("enron", "clinical") or sizes.index(nearest) % 2 == 1
 
 
-def compare() -> None:
+class Compared(NamedTuple):
+    """A cell: what `plan` promises, and the mean of what the draws found."""
+
+    corpus: str
+    documents: int
+    words: int
+    epsilon: float
+    promised: int
+    found: float
+
+    @property
+    def good(self) -> bool:
+        return abs(self.promised - self.found) <= max(1.0, 0.25 * self.found)
+
+    @property
+    def out(self) -> bool:
+        return held_out(self.corpus, self.documents)
+
+
+def compared() -> list[Compared]:
     from private_topics import plan
 
     rows = read_csv(STORED)
@@ -101,22 +120,25 @@ def compare() -> None:
     for row in rows:
         key = row["corpus"], int(row["documents"]), int(row["words"]), float(row["epsilon"])
         cells.setdefault(key, []).append(row)
-    print("| corpus | documents | words | epsilon | promised | found | within | |\n|---|---|---|---|---|---|---|---|")
-    counted = {True: [0, 0], False: [0, 0]}
+    result = []
     for (corpus, documents, words, epsilon), here in cells.items():
-        found = np.mean([int(row["found"]) for row in here])
+        found = float(np.mean([int(row["found"]) for row in here]))
         length = float(here[0]["mean_length"])
         promised = plan(documents, words, TOPICS, epsilon=epsilon, mean_length=length).expected_topics
-        good = abs(promised - found) <= max(1.0, 0.25 * found)
-        out = held_out(corpus, documents)
-        counted[out][0] += good
-        counted[out][1] += 1
+        result.append(Compared(corpus, documents, words, epsilon, promised, found))
+    return result
+
+
+def compare() -> None:
+    cells = compared()
+    print("| corpus | documents | words | epsilon | promised | found | within | |\n|---|---|---|---|---|---|---|---|")
+    for each in cells:
         print(
-            f"| {corpus} | {documents:,} | {words:,} | {epsilon:g} | {promised} | {found:g} | "
-            f"{'yes' if good else '**no**'} | {'held out' if out else 'fitted'} |"
+            f"| {each.corpus} | {each.documents:,} | {each.words:,} | {each.epsilon:g} | {each.promised} | "
+            f"{each.found:g} | {'yes' if each.good else '**no**'} | {'held out' if each.out else 'fitted'} |"
         )
-    for out, (good, all_of_them) in counted.items():
-        print(f"\n{'Held out' if out else 'Fitted'}: {good} of {all_of_them} within 25 % or one topic.")
+    for name, of in (("Held out", [c for c in cells if c.out]), ("Fitted", [c for c in cells if not c.out])):
+        print(f"\n{name}: {sum(each.good for each in of)} of {len(of)} within 25 % or one topic.")
 
 
 def main() -> None:

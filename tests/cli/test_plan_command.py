@@ -36,7 +36,7 @@ def test_no_topics_are_expected_where_documents_mix_everything():
 
 
 def test_what_no_method_can_do_is_said_apart():
-    short = ("--words", 300, "-k", 3, "--alpha0", 1000)
+    short = ("--words", 300, "-k", 3, "--alpha0", 1000, "--mean-length", 100)
     assert "Impossible for any method, private or not" in ran("--documents", 1_000, *short)
     assert "Impossible" not in ran("--documents", 100_000, *short)
     facts = json.loads(ran("--documents", 1_000, *short, "--json"))

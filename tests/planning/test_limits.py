@@ -166,7 +166,7 @@ def test_what_the_script_adds_up_is_the_mean_over_pairs_of_words():
 
 def test_figure_2b_is_impossible_for_any_method():
     of = SETTINGS["figure-2b"]
-    found = plan(of.documents, of.words, of.topics, epsilon=1000.0, delta=DELTA, alpha0=of.alpha0)
+    found = plan(of.documents, of.words, of.topics, epsilon=1000.0, delta=DELTA, alpha0=of.alpha0, mean_length=100)
     assert "any method, private or not" in found.impossible
     assert "more than 36,000 documents" in found.impossible
     assert "no proof" not in found.verdict
@@ -174,7 +174,7 @@ def test_figure_2b_is_impossible_for_any_method():
 
 def test_figure_2c_is_not_proved_impossible_but_third_moments_are_out_of_reach():
     of = SETTINGS["figure-2c"]
-    found = plan(of.documents, of.words, of.topics, delta=DELTA, alpha0=of.alpha0)
+    found = plan(of.documents, of.words, of.topics, delta=DELTA, alpha0=of.alpha0, mean_length=100)
     assert found.impossible is None
     assert ("no proof says" in found.verdict) == (found.best is None)
     assert "private or not, tells three topics" in found.notes[-1]
@@ -194,7 +194,7 @@ def test_a_small_epsilon_is_impossible_for_private_methods_only():
 
 
 def test_a_small_epsilon_hides_the_mirror_image():
-    found = plan(10_000_000, 300, 3, epsilon=1e-4, alpha0=1000.0)
+    found = plan(10_000_000, 300, 3, epsilon=1e-4, alpha0=1000.0, mean_length=100)
     assert "No method this private tells three topics" in found.notes[-1]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import plan_cells as script
 from private_topics import BudgetSplit, plan
 from private_topics.inference.carried import TAIL_SHARE, averaged_noise
 from private_topics.paper.experiments.synthetic_error import DELTA, SETTINGS
@@ -19,6 +20,7 @@ from stored import read_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "configurations.md"
+GUIDE = ROOT / "docs" / "guide" / "choosing.md"
 FORECASTS = ROOT / "research" / "results" / "forecast.md"
 LARGE = ROOT / "benchmarks" / "results" / "vocabulary_size" / "error.csv"
 LEARNT = 0.98  # of the score of the word frequencies: what is not below has learnt nothing
@@ -36,7 +38,7 @@ def forecast_of(row: dict[str, str]) -> Plan:
     if row["setting"] == "figure-4":
         return plan(48_301, 3_000, 25, epsilon=epsilon, delta=1e-6)
     of = SETTINGS[row["setting"]]
-    return plan(of.documents, of.words, of.topics, epsilon=epsilon, delta=DELTA, alpha0=of.alpha0)
+    return plan(of.documents, of.words, of.topics, epsilon=epsilon, delta=DELTA, alpha0=of.alpha0, mean_length=100)
 
 
 def disagreements(row: dict[str, str]) -> list[str]:
@@ -76,9 +78,21 @@ def test_the_page_on_the_forecast_is_of_this_code():
         found = [errors.expected_error(setting, configuration) for configuration in ("sequential", 1, 2)]
         assert [forecast for forecast, _ in numbers] == pytest.approx(found, abs=6e-4)
         winner = names[min(range(3), key=lambda place: numbers[place][1])]
-        named = plan(*map(int, counts), epsilon=epsilon, delta=DELTA, alpha0=alpha0).best
+        named = plan(*map(int, counts), epsilon=epsilon, delta=DELTA, alpha0=alpha0, mean_length=100).best
         right += named is not None and named.name == winner
     assert (right, len(rows)) == (14, 18)
+
+
+def test_promises_on_real_text_are_kept_as_the_guide_says():
+    cells = script.compared()
+    out, fitted = ([each for each in cells if each.out == held] for held in (True, False))
+    kept = [f"{sum(each.good for each in of)} of {len(of)}" for of in (out, fitted)]
+    assert kept == ["67 of 72", "44 of 48"]
+    easy = [each for each in out if each.promised == each.found and each.found in (1, 25)]
+    page = " ".join(GUIDE.read_text(encoding="utf-8").split())
+    assert all(f"in {said} " in page for said in (*kept, f"{len(easy)} of the {len(out)}"))
+    missed = [each for each in cells if not each.good]
+    assert {each.corpus for each in missed if each.promised > each.found} == {"enron"}
 
 
 def test_the_table_has_all_settings():
@@ -115,12 +129,34 @@ def test_errors_by_hand():
     spread = math.sqrt(5 / 8)
     bound = 8**1.5 * (spread**3 + 3 * spread / 100 + 2e-4)
     assert errors.whitened_tensor_error(setting, share) == pytest.approx(2 * bound / (mu * 500) * turned)
-    mass = 1000 / math.sqrt(setting.norm_squared)
+    framed = 8 * math.sqrt(25 / 64 + 1e-4)
+    assert errors.frame_error(setting, share) == pytest.approx(2 * framed / (mu * 500) * math.sqrt(2))
+    mass = 0.9 * 1000 / math.sqrt(setting.norm_squared)
     entry = math.sqrt(2 * 4 / share) / mu * math.sqrt(30) / 10
     assert errors.refinement_error(setting, share) == pytest.approx(entry * 450 * 4 / mass)
     harmonic = [sum(1 / rank for rank in range(1, count + 1)) for count in (500, 3375)]
     assert errors.outside_error(setting, 500) == pytest.approx(math.sqrt(1 - harmonic[0] / harmonic[1]), rel=1e-3)
     assert errors.outside_error(setting, 9000) == 0.0
+
+
+def test_directions_by_hand():
+    """400 words, a quarter of the budget, a million documents: the edge of the noise is 2 * 20 / (mu / 2 * 10^6)."""
+    setting = PlannedFit(10**6, 3375, 4, 1.0, 1e-6)
+    expected = 0.0255 * 100**0.407 / (8e-5 / setting.mu) ** 0.966
+    assert 300 < expected < 400
+    assert errors.seen_topics(setting, 0.25, 400) == int(expected)
+    assert errors.seen_topics(replace(setting, mean_length=50.0), 0.25, 400) == int(expected / 2**0.407)
+    assert errors.seen_topics(replace(setting, alpha0=3.0), 0.25, 400) == int(expected / 2)
+    assert errors.seen_topics(replace(setting, n_words=100), 0.25, 400) == 100
+    assert errors.seen_topics(replace(setting, n_documents=10), 0.25, 400) == 1
+
+
+def test_what_documents_tell_apart_at_any_epsilon():
+    """1,000 documents of 100 words: 2 √(60 k / 10^5) is below a half up to k = 104."""
+    setting = PlannedFit(1000, 3375, 200, 1e6, 1e-6)
+    assert errors.sampled_topics(setting) == errors.expected_topics(setting, "sequential") == 104
+    assert replace(setting, found=104).sampling < 0.5 < replace(setting, found=105).sampling
+    assert errors.sampled_topics(replace(setting, alpha0=1000.0)) == 1
 
 
 @pytest.mark.parametrize("name", [outcome.name for outcome in plan(1000, 100, 2).outcomes if outcome.name != "vi"])
@@ -154,11 +190,11 @@ def test_words_outside_the_spectral_stage_set_a_limit_without_refinement():
 
 
 def test_the_refinement_of_a_large_vocabulary_by_hand():
-    """2,000,000 documents, 24,000 words: all of them carry 24 topics, the 12,000 most frequent all of 30."""
+    """2,000,000 documents, 24,000 words: all of them carry 22 topics, the 12,000 most frequent all of 30."""
     setting = PlannedFit(2_000_000, 24_000, 30, 0.3, 1e-6)
     share = BudgetSplit().refine
-    entry = averaged_noise(setting.mu, share, 4) / (2_000_000 / math.sqrt(setting.norm_squared))
-    assert int(1 / (entry * 24_000)) < 30
+    entry = averaged_noise(setting.mu, share, 4) / (0.9 * 2_000_000 / math.sqrt(setting.norm_squared))
+    assert int(1 / (entry * 24_000)) == 22
     covered = sum(1 / rank for rank in range(1, 12_001)) / sum(1 / rank for rank in range(1, 24_001))
     noise = entry / math.sqrt(1 - TAIL_SHARE) * 12_000 / covered
     assert int(1 / noise) >= 30
@@ -175,7 +211,7 @@ def test_the_forecast_knows_of_the_cut_of_a_large_vocabulary():
     rows = [row for row in read_csv(LARGE) if row["kind"] == "Zipf"]
     assert {int(row["words"]) for row in rows} == {1_000, 10_000, 100_000}
     for row in rows:
-        expected = plan(int(row["documents"]), int(row["words"]), 20, delta=1e-7)
+        expected = plan(int(row["documents"]), int(row["words"]), 20, delta=1e-7, mean_length=89.5)
         assert abs(expected.expected_topics - int(row["topics"])) <= 2
         assert (expected.refined_words < expected.n_words) == (row["words"] == "100000")
         assert any("Zipf" in note for note in expected.notes) == (row["words"] == "100000")
@@ -211,7 +247,7 @@ def test_a_topic_that_is_missing_counts_as_an_error_of_one():
 
 
 def test_fewer_topics_do_not_win_by_their_smaller_error():
-    few = plan(1_500, 30, 3)
+    few = plan(1_500, 30, 3, mean_length=100)
     ours, two = (next(each for each in few.outcomes if each.name == name) for name in ("sequential", "2 proved"))
     assert (ours.topics, two.topics) == (2, 3)
     assert few.best == two
@@ -238,7 +274,7 @@ def test_the_verdict_names_those_that_cannot_be_told_apart():
     assert all(each.overall_error < 2.0 * close.best.overall_error for each in close.level)
     assert {"sequential", "2 proved"} <= {close.best.name, *(each.name for each in close.level)}
     assert "Level" in close.verdict
-    assert plan(100_000, 3_000, 25).level == ()
+    assert plan(100_000, 3_000, 25, mean_length=100).level == ()
     assert plan(1_000, 300, 3, alpha0=1000.0).level == ()
 
 
@@ -253,11 +289,15 @@ def test_published_bounds_refuse():
 def test_a_vanishing_share_is_an_infinite_error_not_a_crash():
     setting = PlannedFit(1000, 100, 2, 1.0, 1e-6)
     assert errors.second_moment_error(setting, 0.0, 100) > 1e100
-    assert errors.expected_topics(setting, "sequential", BudgetSplit(second=0.0, refine=0.855)) == 0
+    for split in (BudgetSplit(second=0.0, refine=0.855), BudgetSplit(second=0.855, refine=0.0)):
+        assert errors.expected_topics(setting, "sequential", split) == 1  # the word frequencies
+        assert errors.expected_error(setting, "sequential", split) == math.inf
 
 
 def test_what_is_said():
     poor = plan(1_000, 300, 3, alpha0=1000.0)
+    assert (poor.expected_topics, poor.outcomes[0].error) == (1, 1.0)
+    assert poor.documents_needed > 10**7
     assert poor.best is None
     assert "word frequencies" in poor.verdict
     assert "no epsilon" in str(poor)

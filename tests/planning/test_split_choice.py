@@ -81,7 +81,7 @@ def test_a_file_tells_whether_a_split_was_given(split, tmp_path):
 
 def test_configuration_one_by_brute_force():
     """1,000 words, three topics, epsilon 0.1: hardly anything of the noise is on the third moment."""
-    fit = plan(3_000, 1_000, 3, epsilon=0.1)
+    fit = plan(3_000, 1_000, 3, epsilon=0.1, mean_length=100)
     split, usual = split_for(fit, 1), proved_fit(1).split(4)
     assert split != usual
     assert split.second + split.tensor == pytest.approx(usual.second + usual.tensor)

@@ -112,13 +112,13 @@ def _mu(epsilon: float, delta: float) -> float:
 def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> int:
     """How many of the topics asked for a configuration is expected to find, with the split `given` or its default.
 
-    The most that stand out from the noise and that the refinement can estimate; without refinement, whose error,
-    which grows with their number, is small enough.
+    The most that stand out from the noise and that the refinement and the documents can estimate; without refinement,
+    whose error, which grows with their number, is small enough. With it there is always one: the word frequencies.
     """
     split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
     supported = min(fit.n_components, seen_topics(fit, split.second, _spectral_stage(fit, configuration)))
     if configuration == SEQUENTIAL and fit.refine_steps:
-        return min(supported, carried_topics(refined(fit, split.refine)[1]))
+        return min(supported, carried_topics(refined(fit, split.refine)[1]), sampled_topics(fit))
 
     def close_enough(found: int) -> bool:
         return expected_error(replace(fit, found=found), configuration, split) < LARGEST_ERROR
@@ -202,7 +202,7 @@ def refinement_error(fit: PlannedFit, share: float) -> float:
 
 def refined(fit: PlannedFit, share: float) -> tuple[int, float]:
     """How many words the refinement sees, and its noise relative to a mean entry of them, as if for one topic."""
-    noise = averaged_noise(fit.mu, share, fit.refine_steps) / _mass(fit)
+    noise = averaged_noise(fit.mu, share, fit.refine_steps) / _mass(fit) if share > 0.0 else math.inf
     return refined_size(fit.n_words, noise, fit.n_components, lambda size: _covered(fit, size))
 
 
@@ -219,6 +219,12 @@ def seen_topics(fit: PlannedFit, share: float, words: int) -> int:
     edge = 2.0 * math.sqrt(words) / _strength(fit, share)
     seen = SEEN * fit.mean_length**SEEN_BY_LENGTH / edge**SEEN_BY_EDGE * 2.0 / (fit.alpha0 + 1.0)
     return max(1, int(min(1e9, seen, fit.n_words)))
+
+
+def sampled_topics(fit: PlannedFit) -> int:
+    """How many topics the documents tell apart at any epsilon: the most whose `sampling` error is small enough."""
+    tokens = fit.mean_length * fit.n_documents
+    return max(1, int(tokens / fit.words_per_topic * (LARGEST_ERROR / (fit.alpha0 + 1.0)) ** 2))
 
 
 def _eigenvector_error(fit: PlannedFit, noise: float) -> float:

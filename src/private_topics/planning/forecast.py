@@ -155,7 +155,8 @@ def _expected(name: str, fit: PlannedFit) -> tuple[int, float]:
         return (fit.n_components if error < LARGEST_ERROR else 0), error
     configuration = name if name == SEQUENTIAL else int(name[0])
     topics = expected_topics(fit, configuration)
-    return topics, expected_error(replace(fit, found=topics), configuration) if topics else NO_TOPIC
+    error = expected_error(replace(fit, found=topics), configuration) if topics else NO_TOPIC
+    return topics, min(error, NO_TOPIC)
 
 
 def _documents(name: str, fit: PlannedFit) -> float:
