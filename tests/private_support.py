@@ -161,7 +161,10 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
     some = replace(REFINEMENT, name=SOME_WORDS, share=None)
     centre = np.full(len(public.words), 1.0 / public.n_words)
     entering: dict[str, Entering] = {}
-    for centred_bin in (BINS, public.second_bin - 3):  # pairs as they are, then as deviations: less noise wins
+    for centred_bin in (
+        BINS,
+        min(public.second_bin, 32) - 5,
+    ):  # pairs as they are, then as deviations: less noise wins
         run = RecordingRun(
             PrivacyBudget(public.epsilon, 1e-6), answers | {"centred second norms": 1e6 * spike(centred_bin)}
         )

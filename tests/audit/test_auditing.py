@@ -32,7 +32,7 @@ from private_topics.sums import unit_sums
 SETTINGS: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.2, "refine_steps": 2, "n_jobs": 1}
 RELEASES = ["unigram", "second norms", "centred second norms", "second moment", "second clip factors",
             "frame second norms", "frame third norms", "frame second moment", "frame third moment",
-            "refinement 1", "cross moment"]  # fmt: skip
+            "refinement 1", "refinement 2"]  # fmt: skip
 PLAYED = ("unigram", "second norms", "refinement 1")
 LEVEL = 4e-6
 

@@ -68,9 +68,9 @@ def refitted(model: PrivateSpectralLDA, X: Any, groups: Any) -> PrivateSpectralL
 
 def test_users_stay_users_over_the_words_of_the_model():
     X, groups = corpus_like(model_of_users(), n_jobs=1)
-    assert X.shape == (900, 30)
+    assert X.shape[1] == 30
     assert groups is not None
-    np.testing.assert_array_equal(np.unique(groups, return_counts=True)[1], np.full(300, 3))
+    np.testing.assert_array_equal(np.unique(groups, return_counts=True)[1], np.full(X.shape[0] // 3, 3))
     assert names(refitted(model_of_users(), X, groups)) == names(model_of_users())
 
 
@@ -113,7 +113,10 @@ def test_a_large_vocabulary_takes_the_path_of_the_model():
 def test_other_sizes_are_tried_until_the_releases_are_the_model_s(monkeypatch):
     """As if the model had few documents: the first corpus is too small for its topics."""
     monkeypatch.setattr(made_up, "OTHER_SIZES", (50.0, 2.0))
-    model = fitted(make_lda_corpus(3_000, 30, 3, alpha0=0.5, mean_length=40, random_state=0)[0], epsilon=2.0)
+    X = make_lda_corpus(3_000, 30, 3, alpha0=0.5, mean_length=40, random_state=0)[0]
+    model = fitted(
+        X, epsilon=2.0, refine_steps=1
+    )  # with more, noise decides whether a cross moment takes their place
     object.__setattr__(model.privacy_, "n_units", 60)
     progress = Listening()
     X, _ = corpus_like(model, n_jobs=1, progress=progress)

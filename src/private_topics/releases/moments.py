@@ -60,7 +60,7 @@ CENTRED_SECOND = Release(
 )  # fmt: skip
 
 DISTORTION = 0.1  # what clipping does to the directions of topics: research/choices.py
-CLEARLY_LESS = 0.5
+CLEARLY_LESS = 0.25
 
 
 @dataclass(frozen=True)
