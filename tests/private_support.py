@@ -161,13 +161,10 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
     some = replace(REFINEMENT, name=SOME_WORDS, share=None)
     centre = np.full(len(public.words), 1.0 / public.n_words)
     entering: dict[str, Entering] = {}
-    for centred_bin in (
-        BINS,
-        min(public.second_bin, 32) - 5,
-    ):  # pairs as they are, then as deviations: less noise wins
-        run = RecordingRun(
-            PrivacyBudget(public.epsilon, 1e-6), answers | {"centred second norms": 1e6 * spike(centred_bin)}
-        )
+    plain = int(np.clip(public.second_bin, 6, 32))
+    for norms in ((public.second_bin, BINS), (plain, plain - 5)):  # pairs as they are, then as deviations
+        known = {"second norms": spike(norms[0]), "centred second norms": 1e6 * spike(norms[1])}
+        run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers | known)
         context = context_of(
             SEQUENTIAL,
             run,
@@ -186,7 +183,7 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
             release_statistic(context, public.topics, REFINEMENT, share)
             release_statistic(context, public.topics[:, public.words], some, share, public.words)
             release_cross_moment(context, public.frame_of_all_words, float(EDGES[public.frame_second_bin]), share)
-        entering |= run.entering
+        entering = run.entering | entering
     assert set(entering) == set(ALL_RELEASES)
     return entering
 

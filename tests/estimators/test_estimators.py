@@ -200,7 +200,7 @@ def test_unfitted(kind, method, tmp_path):
 
 
 STAGES = {
-    "SpectralLDA": ["first and second moments", "third moment", "refinement 1 of 2", "refinement 2 of 2"],
+    "SpectralLDA": ["first and second moments", "third moment", "refinement 1 of 1"],
     "VariationalLDA": [f"minibatch {number} of 4" for number in range(1, 5)],
     "PrivateSpectralLDA": [
         *("unigram", "second moment", "moments inside the frame"),

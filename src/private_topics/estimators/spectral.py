@@ -42,7 +42,7 @@ class SpectralLDA(TopicEstimator):
         n_components: int = 10,
         *,
         alpha0: float = 1.0,
-        refine_steps: int = 2,
+        refine_steps: int = 1,
         engine: str = "local",
         n_jobs: int | None = None,
         random_state: Any = None,
