@@ -10,7 +10,6 @@ but the public interface, so that `draw` runs on older commits: PYTHONPATH=…/s
 
 from __future__ import annotations
 
-import csv
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stored import about, options_of
+from stored import options_of, read_csv, store_csv
 
 CASES = (("arxiv", 1_000, 10), ("arxiv", 3_000, 25), ("wikipedia", 1_000, 10), ("wikipedia", 3_000, 25))
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -51,16 +50,13 @@ def draw(folder: Path, out: Path, draws: int, workers: int) -> None:
     tasks = [(folder, case, epsilon, n) for n, epsilon, case in product(range(draws), EPSILONS, reversed(CASES))]
     with ProcessPoolExecutor(workers) as pool:
         rows = list(pool.map(one, tasks))
-    with out.open("w", newline="") as file:
-        file.write(f"# {about()}\n")
-        csv.writer(file).writerows([COLUMNS, *sorted(rows)])
+    store_csv(out, [dict(zip(COLUMNS, row, strict=True)) for row in sorted(rows)])
 
 
 def read(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
-    lines = path.read_text(encoding="utf-8").splitlines()[1:]
     return {
         (row["corpus"], row["words"], row["epsilon"], row["draw"]): (float(row["perplexity"]), row["topics_used"])
-        for row in csv.DictReader(lines)
+        for row in read_csv(path)
     }
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import consistency
 from private_topics import PrivateSpectralLDA, SpectralLDA, topic_error_l2
 
 DRAWS = 4
@@ -32,11 +33,7 @@ NEAR = 1.6  # times the error of the spectral fit without privacy, where noise i
 
 @cache
 def corpus(documents: int, length: int) -> tuple[sp.csr_array, np.ndarray]:
-    generator = np.random.default_rng(0)
-    topics = generator.dirichlet(np.ones(10), 3)
-    words = generator.dirichlet(np.full(3, 1.0 / 3.0), documents) @ topics
-    counts = generator.multinomial(length, words / words.sum(axis=1, keepdims=True))
-    return sp.csr_array(counts.astype(np.int32)), topics
+    return consistency.corpus(documents, 10, 3, 1.0, length, 1.0, seed=0)
 
 
 @cache

@@ -228,7 +228,7 @@ def test_clip_factors_and_counts_that_are_too_large_are_caught(monkeypatch):
 
     for module in (unit_sums, frame_second):
         monkeypatch.setattr(module, "truncated", lambda values, step: exact(values / WRONG, step))
-        monkeypatch.setattr(module, "add_norms", add_more)
+    monkeypatch.setattr(unit_sums, "add_norms", add_more)
     public = public_inputs("parallel", "loosest clips")
     neighbours = family(public, [(document,) for document in extreme_documents(public)])
     for name in (

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from spectral_support import SHARES, Truth
 
-from private_topics.spectral.evidence import EXPLAINED, REFUTED, Leftover, distance, leftover, noise_of_topics
+from private_topics.spectral.evidence import EXPLAINED, REFUTED, Leftover, leftover, noise_of_topics, relative_distance
 from private_topics.spectral.frame import CentralMoments, directions_of, topics_on_words
 
 DRAWS = 150
@@ -112,8 +112,8 @@ def test_noise_turns_the_frame_as_far_as_is_said():
     assert said == pytest.approx(expected, rel=0.15)
 
 
-def test_distances_are_over_the_length_of_the_first():
+def test_distances_are_over_the_length_of_the_value():
     topics = np.array([[3.0, 0.0], [0.0, 4.0]])
-    assert distance(topics, topics) == 0.0
-    assert distance(topics, np.zeros((2, 2))) == pytest.approx(1.0)
-    assert distance(topics, topics[::-1]) == pytest.approx(2.0**0.5)
+    assert relative_distance(topics, topics) == 0.0
+    assert relative_distance(np.zeros((2, 2)), topics) == pytest.approx(1.0)
+    assert relative_distance(topics[::-1], topics) == pytest.approx(2.0**0.5)

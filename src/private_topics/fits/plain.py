@@ -16,12 +16,11 @@ from private_topics.errors import InputError
 from private_topics.inference.token_sampling import LAST_SMOOTHING, start_counts, topics_of_counts
 from private_topics.progress import Progress
 from private_topics.spectral.power_method import decompose
-from private_topics.spectral.topics import lda_second_moment, lda_third_moment, simplex_rows, topic_weights
+from private_topics.spectral.topics import floored, lda_second_moment, lda_third_moment, simplex_rows, topic_weights
 from private_topics.spectral.whitening import whitening_of
 from private_topics.sums.moments import FrameSums
 
 PLAIN_SPECTRAL_WORDS = 1000
-FLOOR_OF_UNIGRAM = 0.001
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,4 @@ def _spectral_start(
     # Columns M2 W v_i are proportional to the topics on all words, those outside the frame included.
     cross = sums.second_all_words(frame) / size.usable - alpha0 / (alpha0 + 1.0) * np.outer(first, inside)
     topics = simplex_rows((cross @ pairs.vectors).T)
-    topics = np.maximum(topics, FLOOR_OF_UNIGRAM * first)
-    topics /= topics.sum(axis=1, keepdims=True)
-    return TopicModel(topics, topic_weights(pairs.values, alpha0), first)
+    return TopicModel(floored(topics, first), topic_weights(pairs.values, alpha0), first)

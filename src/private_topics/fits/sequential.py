@@ -10,12 +10,10 @@ functions below return is computed from `Released` values and public settings on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
 from private_topics.fits.fit import Fit, PrivateModel, Spectrum
+from private_topics.fits.spectral_topics import SpectralTopics, extended_noise, extended_topics, spectral_topics
 from private_topics.inference.carried import (
     TAIL_SHARE,
     RefinedWords,
@@ -29,8 +27,8 @@ from private_topics.inference.carried import (
 )
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
 from private_topics.privacy.mechanisms import Released
-from private_topics.releases.cross_moment import CROSS_MOMENT, release_cross_moment
-from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
+from private_topics.releases.cross_moment import CROSS_MOMENT
+from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD
 from private_topics.releases.moments import (
     CENTRED_SECOND,
     SECOND_MOMENT,
@@ -50,18 +48,7 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, release_statistic
-from private_topics.spectral.evidence import Leftover, distance, leftover, noise_of_topics
-from private_topics.spectral.frame import (
-    CentralMoments,
-    Directions,
-    Frame,
-    centred_rows,
-    directions_of,
-    frame_of,
-    leading,
-    topics_on_words,
-)
-from private_topics.spectral.topics import simplex_rows
+from private_topics.spectral.frame import Frame, frame_of, leading
 from private_topics.threads import one_order
 
 RELEASES = (
@@ -90,7 +77,6 @@ FRACTIONS = {
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
 NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.7, 0.1  # the unigram's part: research/choices.py
-FLOOR_OF_UNIGRAM = 0.001
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
 
@@ -129,65 +115,6 @@ def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray
     rank = min(n_topics + SHOWN, len(first))
     with one_order():
         return frame_of(moment.value, first, context.alpha0, rank=rank, noise=moment.noise)
-
-
-@dataclass(frozen=True)
-class SpectralTopics:
-    """Topics from released moments, and those moments."""
-
-    words: np.ndarray
-    unigram: np.ndarray
-    frame: Frame
-    moments: CentralMoments
-    found: Directions
-    alpha0: float
-    clip: float
-    """For what pairs of words say about all words, in the directions of the topics."""
-
-    @cached_property
-    def first(self) -> np.ndarray:
-        return self.unigram[self.words]
-
-    @cached_property
-    def on_all_words(self) -> np.ndarray:
-        with one_order():
-            inside = topics_on_words(self.frame, self.moments, self.found, self.first)
-            return on_all_words(simplex_rows(inside), self.words, self.unigram)
-
-    @cached_property
-    def leftover(self) -> Leftover:
-        """What they leave unexplained of what was released: little where documents follow the model."""
-        topics = self.on_all_words[:, self.words]
-        with one_order():
-            return leftover(topics, self.found.shares, self.frame, self.moments, self.first, self.alpha0)
-
-    def contradict(self, refined: np.ndarray, noise: float, extended_noise: float) -> bool:
-        """Whether they explain what was released, and refined topics, of this `noise`, have a larger error.
-
-        That error is at least what the noise of both does not explain of their distance. It is weighed against the
-        error that the spectral topics would have with what `extended_topics` measures.
-        """
-        if not self.leftover.small:
-            return False
-        with one_order():
-            inside, turned = noise_of_topics(self.frame, self.moments, self.found, self.first, self.alpha0, seed=0)
-        gap = distance(self.on_all_words[:, self.words], refined[:, self.words])
-        return gap**2 - inside**2 - turned**2 - noise**2 > inside**2 + extended_noise**2
-
-
-def spectral_topics(
-    context: FitContext, words: np.ndarray, unigram: np.ndarray, frame: Frame, pair_clip: float
-) -> SpectralTopics:
-    k = len(frame.eigenvalues)
-    with one_order():
-        rows = centred_rows(frame, unigram[words])
-    second, third = release_inside_frame(context, words, rows)
-    with one_order():
-        moments = CentralMoments.of(second.value, third.value, second.sigma, third.sigma)
-        found = directions_of(moments, context.alpha0, k, context.random_state)
-    assert FRAME_SECOND.sensitivity is not None
-    clip = float(np.sqrt(pair_clip * second.query.sensitivity / FRAME_SECOND.sensitivity))
-    return SpectralTopics(words, unigram, frame, moments, found, context.alpha0, clip)
 
 
 def refined_inside(
@@ -257,32 +184,6 @@ def on_some_words(topics: np.ndarray, words: np.ndarray | None) -> np.ndarray:
 def noise_of(statistic: np.ndarray, sigma: float) -> float:
     """Noise over signal of a statistic, both as lengths."""
     return float(sigma * np.sqrt(statistic.size) / np.linalg.norm(statistic))
-
-
-def extended_noise(context: FitContext, spectral: SpectralTopics, share: float) -> float:
-    """What noise will do to `extended_topics`, over their length."""
-    noise = context.noise(CROSS_MOMENT, share) * spectral.clip / context.n_units
-    length = np.linalg.norm(spectral.on_all_words)
-    return float(noise * np.sqrt(context.n_words) * np.linalg.norm(spectral.found.whitened) / length)
-
-
-def extended_topics(context: FitContext, spectral: SpectralTopics, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """The spectral topics on all words: `mean + C2 F δ_i`, `F` the whitened directions, `δ_i` topic i in them."""
-    context.progress.stage("topics on all words")
-    with one_order():
-        rows = centred_rows(spectral.frame, spectral.first)[:, 1:] @ spectral.found.whitening.frame
-    frame = np.ones((context.n_words, 1 + rows.shape[1]))
-    frame[:, 1:] = rows[-1]
-    frame[spectral.words, 1:] = rows[:-1]
-    released = release_cross_moment(context, frame, spectral.clip, share)
-    with one_order():
-        weight = max(float(released.value[:, 0].sum()), released.sigma)
-        mean, cross = released.value[:, 0] / weight, released.value[:, 1:] / weight
-        cross = cross - np.outer(mean, cross.sum(axis=0))
-        topics = simplex_rows(mean + (cross @ spectral.found.whitened).T)
-    topics = np.maximum(topics, FLOOR_OF_UNIGRAM * spectral.unigram)
-    topics /= topics.sum(axis=1, keepdims=True)
-    return topics, context.alpha0 * spectral.found.shares
 
 
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:

@@ -46,7 +46,7 @@ def leftover(
     deviations -= shares @ deviations
     second = (deviations.T * shares) @ deviations / (alpha0 + 1.0)
     third = np.einsum("i,ia,ib,ic->abc", shares, *[deviations] * 3) * (2.0 / ((alpha0 + 1.0) * (alpha0 + 2.0)))
-    return Leftover(_relative(second, moments.second), _relative(third, moments.third))
+    return Leftover(relative_distance(second, moments.second), relative_distance(third, moments.third))
 
 
 def noise_of_topics(
@@ -71,11 +71,6 @@ def noise_of_topics(
     return float(np.sqrt(moved)) / length, float(np.sqrt(turned)) / length
 
 
-def distance(topics: np.ndarray, others: np.ndarray) -> float:
-    """Between topics in the same order, over the length of the first."""
-    return _relative(others, topics)
-
-
 def _noisier(moments: CentralMoments, generator: np.random.RandomState) -> CentralMoments:
     rank = len(moments.mean)
     second = generator.standard_normal((rank, rank))
@@ -89,5 +84,6 @@ def _noisier(moments: CentralMoments, generator: np.random.RandomState) -> Centr
     )
 
 
-def _relative(estimate: np.ndarray, value: np.ndarray) -> float:
+def relative_distance(estimate: np.ndarray, value: np.ndarray) -> float:
+    """Over the length of the value."""
     return float(np.linalg.norm(estimate - value) / np.linalg.norm(value))

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 SMALLEST_EIGENVALUE = 1e-12
+FLOOR_OF_UNIGRAM = 0.001
 
 
 def lda_second_moment(second: np.ndarray, first: np.ndarray, alpha0: float) -> np.ndarray:
@@ -52,6 +53,13 @@ def simplex_rows(rows: np.ndarray) -> np.ndarray:
     total = np.abs(total)
     scaled = np.where(total > 0, flipped / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1])
     return project_to_simplex(scaled)
+
+
+def floored(topics: np.ndarray, unigram: np.ndarray) -> np.ndarray:
+    """Topics in which every word has at least a small part of its overall frequency."""
+    lifted = np.maximum(topics, FLOOR_OF_UNIGRAM * unigram)
+    result: np.ndarray = lifted / lifted.sum(axis=1, keepdims=True)
+    return result
 
 
 def project_to_simplex(rows: np.ndarray) -> np.ndarray:

@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, add_whole_counts
-from private_topics.sums.norms import BINS, add_norms, pair_norms
+from private_topics.sums.norms import pair_norms
 from private_topics.sums.parts import SHORTEST, Part
 from private_topics.sums.quantised import FrameNorms, QuantisedSecond, rounded, truncated
-from private_topics.sums.unit_sums import Totals, on_rows
+from private_topics.sums.unit_sums import Totals, TwoHistograms, on_rows
 from private_topics.threads import one_order
 
 DOCUMENTS_AT_ONCE = 8192
@@ -49,25 +49,17 @@ def deviation_norms(indptr, words, counts, lengths, centre):  # type: ignore[no-
 
 
 @dataclass(frozen=True)
-class PairNormHistograms:
+class PairNormHistograms(TwoHistograms):
     """Units by the norm of `phi2` on the words of the spectral stage, and of deviations from a centre."""
 
     words: np.ndarray
     centre: np.ndarray
     step: float
 
-    def zeros(self) -> Totals:
-        return (np.zeros((2, BINS + 2), np.int64),)
-
-    def add(self, part: Part, totals: Totals) -> None:
+    def norms(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
         block = part.on(self.words)
         plain = pair_norms(block.indptr, block.counts, part.lengths)
-        centred = deviation_norms(block.indptr, block.words, block.counts, part.lengths, self.centre)
-        for row, norms in enumerate((plain, centred)):
-            add_norms(norms, part.share, self.step, totals[0][row])
-
-    def aggregates(self, totals: Totals) -> Totals:
-        return tuple(totals[0])
+        return plain, deviation_norms(block.indptr, block.words, block.counts, part.lengths, self.centre)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ depend on how the corpus is cut, in which order the parts are added, or where.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -109,24 +110,36 @@ class ClippedPairs:
         return totals
 
 
+class TwoHistograms(ABC):
+    """Units by each of two norms, in one pass."""
+
+    step: float
+
+    @abstractmethod
+    def norms(self, part: Part) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def zeros(self) -> Totals:
+        return (np.zeros((2, BINS + 2), np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        for histogram, norms in zip(totals[0], self.norms(part), strict=True):
+            add_norms(norms, part.share, self.step, histogram)
+
+    def aggregates(self, totals: Totals) -> Totals:
+        return tuple(totals[0])
+
+
 @dataclass(frozen=True)
-class FrameNormHistograms:
+class FrameNormHistograms(TwoHistograms):
     """Units by the bounds on the norms of both moments inside a released frame."""
 
     words: np.ndarray
     frame: np.ndarray
     step: float
 
-    def zeros(self) -> Totals:
-        return (np.zeros((2, BINS + 2), np.int64),)
-
-    def add(self, part: Part, totals: Totals) -> None:
+    def norms(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
         norms = FrameNorms.of(on_rows(part, self.words, self.frame), part.lengths, self.frame)
-        for row, bound in enumerate((norms.second_bound(), norms.third_bound())):
-            add_norms(bound, part.share, self.step, totals[0][row])
-
-    def aggregates(self, totals: Totals) -> Totals:
-        return tuple(totals[0])
+        return norms.second_bound(), norms.third_bound()
 
     def third_alone(self, totals: Totals) -> Totals:
         return (totals[0][1],)
