@@ -7,7 +7,14 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from spectral_support import SHARES, Truth
 
-from private_topics.spectral.evidence import EXPLAINED, REFUTED, Leftover, leftover, noise_of_topics, relative_distance
+from private_topics.spectral.evidence import (
+    EXPLAINED,
+    REFUTED,
+    Leftover,
+    leftover,
+    noise_of_topics,
+    relative_distance,
+)
 from private_topics.spectral.frame import CentralMoments, directions_of, topics_on_words
 
 DRAWS = 150
