@@ -20,6 +20,7 @@ from private_topics.engines.spark.session import Broadcasts
 from private_topics.fits.choice import FITS
 from private_topics.sums import unit_sums
 from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.features import FeatureStatistic
 from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
 from private_topics.sums.unit_sums import UnitSum
 
@@ -76,6 +77,9 @@ def every_unit_sum() -> dict[str, UnitSum]:
         unit_sums.FrameNormHistograms(words, frame, step),
         unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step, step, step),
         unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
+        FeatureStatistic(
+            np.ascontiguousarray(topics.T), np.full(4, 0.25), generator.normal(size=(N_WORDS, 3)), step
+        ),
     ]
     some = unit_sums.TopicStatistic(words, np.ascontiguousarray(topics.T[words]), np.full(4, 0.25), step)
     rest = np.vstack([frame, -np.ones(5)])  # with a row for all other words

@@ -13,6 +13,7 @@ from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
 from private_topics.fits.fit import BudgetSplit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
+from private_topics.knowledge.public import PublicKnowledge
 from private_topics.parameters import check_parameters
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
@@ -38,6 +39,7 @@ class PrivateSpectralLDA(TopicEstimator):
     budget_split : `BudgetSplit`, the named shares of the releases; None for the default, in which the share of the
         refinement goes to the spectral stage where refine_steps is 0. Where epsilon adds up (published calibrations,
         delta=0) the fractions are fixed.
+    knowledge : `PublicKnowledge` of the words, aligned to the columns of X; with the sequential configuration.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
         (extra `gpu`). Noise is added here, and the result does not depend on the engine.
@@ -69,6 +71,7 @@ class PrivateSpectralLDA(TopicEstimator):
         allow_unproved: bool = False,
         refine_steps: int = 4,
         budget_split: BudgetSplit | None = None,
+        knowledge: PublicKnowledge | None = None,
         sampler: str = "fast",
         engine: str = "local",
         n_jobs: int | None = None,
@@ -86,6 +89,7 @@ class PrivateSpectralLDA(TopicEstimator):
         self.allow_unproved = allow_unproved
         self.refine_steps = refine_steps
         self.budget_split = budget_split
+        self.knowledge = knowledge
         self.sampler = sampler
         self.engine = engine
         self.n_jobs = n_jobs
@@ -139,6 +143,7 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
         model.calibration,
         allow_unproved=bool(model.allow_unproved),
         delta=model.delta,
+        informed=model.knowledge is not None,
         caller=name,
     )
     budget = fit.budget(model.epsilon, model.delta)
@@ -148,6 +153,8 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
             "Pass ledger=None for an experiment on a corpus that needs no protection."
         )
     check_parameters(model)
+    if model.knowledge is not None and not isinstance(model.knowledge, PublicKnowledge):
+        raise InputError(f"The 'knowledge' parameter of {name} must be None or a PublicKnowledge.")
     if model.engine != "local" and not fit.any_engine:
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
     if model.budget_split is not None:
@@ -161,6 +168,7 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
         n_topics=int(model.n_components),
         alpha0=float(model.alpha0),
         refine_steps=int(model.refine_steps),
+        knowledge=model.knowledge,
         split=model.budget_split,
         sampler=model.sampler,
         noise_seed=model.noise_seed,

@@ -7,6 +7,7 @@ from typing import Any
 
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.fit import Fit
+from private_topics.fits.informed import INFORMED
 from private_topics.fits.proved import PROVED
 from private_topics.fits.published import GAUSSIAN, PUBLISHED
 from private_topics.fits.pure import PURE
@@ -20,7 +21,7 @@ from private_topics.releases.vocabulary import VOCABULARY
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
 VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
 FITS: dict[str, Fit] = {
-    fit.name: fit for fit in (SEQUENTIAL, *PROVED.values(), PURE, *PUBLISHED.values(), VARIATIONAL, VOCABULARY_ALONE)
+    fit.name: fit for fit in (SEQUENTIAL, INFORMED, *PROVED.values(), PURE, *PUBLISHED.values(), VARIATIONAL, VOCABULARY_ALONE)
 }
 CONFIGURATIONS = (1, 2, 3, 4, "sequential", "auto")
 CALIBRATIONS = ("proved", *GAUSSIAN)
@@ -28,7 +29,9 @@ AUTOMATIC = SEQUENTIAL
 """What "auto" picks: in all measurements so far it has the smallest error of the proved configurations."""
 
 
-def chosen_fit(configuration: Any, calibration: Any, *, allow_unproved: bool, delta: Any, caller: str) -> Fit:
+def chosen_fit(
+    configuration: Any, calibration: Any, *, allow_unproved: bool, delta: Any, informed: bool = False, caller: str
+) -> Fit:
     """Validate; refuse what is not proved unless it is asked for by name."""
     published = isinstance(calibration, str) and calibration in GAUSSIAN
     if published and not allow_unproved:
@@ -52,7 +55,11 @@ def chosen_fit(configuration: Any, calibration: Any, *, allow_unproved: bool, de
                 f"calibration={calibration!r} belongs to the configurations 1, 2, 3 and 4. "
                 f"Got configuration={configuration!r}, which is proved: use calibration='proved'."
             )
-        return AUTOMATIC if configuration == "auto" else SEQUENTIAL
+        return INFORMED if informed else AUTOMATIC if configuration == "auto" else SEQUENTIAL
+    if informed:
+        raise InputError(
+            f"Public knowledge belongs to configuration='sequential'. Got configuration={configuration!r}: pass knowledge=None."
+        )
     if published:
         return PUBLISHED[int(configuration), calibration]
     pure = configuration == 1 and not isinstance(delta, bool) and delta == 0

@@ -13,6 +13,7 @@ from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, open_corpus
 from private_topics.errors import InputError
 from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel
+from private_topics.knowledge.public import PublicKnowledge
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -32,6 +33,7 @@ class FitSettings:
     n_topics: int
     alpha0: float
     refine_steps: int
+    knowledge: PublicKnowledge | None
     split: BudgetSplit | None
     sampler: str
     noise_seed: int | None
@@ -85,6 +87,7 @@ class PrivateFit:
                 n_topics=settings.n_topics,
                 alpha0=settings.alpha0,
                 refine_steps=settings.refine_steps,
+                knowledge=settings.knowledge,
                 random_state=check_random_state(0 if settings.random_state is None else settings.random_state),
                 progress=settings.progress,
             )
@@ -118,6 +121,11 @@ class PrivateFit:
 
     def _check_units(self, corpus: Corpus) -> None:
         check_units(corpus)
+        knowledge = self.settings.knowledge
+        if knowledge is not None and knowledge.n_words != corpus.n_words:
+            raise InputError(
+                f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words} columns: they must be the same."
+            )
         if self.n_units is not None and corpus.n_units != self.n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")
         warn_if_delta_large(self.settings.budget.delta, corpus.n_units)

@@ -29,22 +29,29 @@ def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
 
     A weight of more than `CLEAR` times the noise is taken as it is.
     """
-    scaled = noisy / sigma
+    value, _ = unigram_fit(noisy / sigma)
+    value = np.maximum(value, 1e-4 * value.mean())
+    result: np.ndarray = value / value.sum()
+    return result
+
+
+def unigram_fit(scaled: np.ndarray) -> tuple[np.ndarray, float]:
+    """Posterior means of weights with noise one, and the log-likelihood of those that are not clear."""
     unclear = scaled[scaled < CLEAR]
-    value = scaled.copy()
+    value, score = scaled.copy(), 0.0
     if len(unclear):
         points = unclear if len(unclear) <= 2048 else np.quantile(unclear, (np.arange(2048) + 0.5) / 2048)
         likelihood = -0.5 * (points[:, None] - UNIGRAM_GRID) ** 2
-        likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        largest = likelihood.max(axis=1, keepdims=True)
+        likelihood = np.exp(likelihood - largest)
         prior = np.full(len(UNIGRAM_GRID), 1.0 / len(UNIGRAM_GRID))
         for _ in range(UNIGRAM_ROUNDS):
             prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
         mean = (likelihood @ (prior * UNIGRAM_GRID)) / (likelihood @ prior)
         order = np.argsort(points, kind="stable")
         value[scaled < CLEAR] = np.interp(unclear, points[order], mean[order])
-    value = np.maximum(value, 1e-4 * value.mean())
-    result: np.ndarray = value / value.sum()
-    return result
+        score = float((np.log(likelihood @ prior) + largest[:, 0]).mean()) * len(unclear)
+    return value, score
 
 
 def noise_level(statistic: np.ndarray, sigma: float) -> float:

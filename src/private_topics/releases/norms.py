@@ -32,6 +32,7 @@ def _factors(name: str, edge: str, unit_sum: type[UnitSum]) -> Release:
 
 SECOND_NORMS = _histogram("second norms", "e0", PairNormHistogram)
 CENTRED_NORMS = _histogram("centred second norms", "e0", PairNormHistograms)
+PUBLIC_NORMS = _histogram("public second norms", "e0", FrameNormHistograms)
 SECOND_FACTORS = _factors("second clip factors", "e0", ClippedPairs)
 THIRD_NORMS = _histogram("third norms", "e3", TripleNormHistogram)
 THIRD_FACTORS = _factors("third clip factors", "e3", ClippedTriples)

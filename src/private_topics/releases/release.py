@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
 from private_topics.privacy.queries import Kind, Query
 from private_topics.progress import SILENT, Progress
 from private_topics.sums.unit_sums import Totals, UnitSum
+
+if TYPE_CHECKING:
+    from private_topics.knowledge.public import PublicKnowledge
 
 NON_NEGATIVE = 2.0**0.5
 """How far apart two non-negative arrays of norm at most one can be; signed ones can be 2 apart."""
@@ -81,6 +84,7 @@ class FitContext:
     n_topics: int
     alpha0: float = 1.0
     refine_steps: int = 0
+    knowledge: PublicKnowledge | None = None
     random_state: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
     progress: Progress = SILENT
 

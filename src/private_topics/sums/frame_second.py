@@ -92,9 +92,12 @@ class ClippedFrameSecond:
             totals[2][:] += truncated(share * factor, self.factor_step).sum()
 
     def aggregates(self, totals: Totals) -> Totals:
+        return *self.second_alone(totals), totals[2]
+
+    def second_alone(self, totals: Totals) -> Totals:
         with one_order():
             second = self.sums(totals).assembled()
-        return rounded(second, self.step), totals[2]
+        return (rounded(second, self.step),)
 
 
 def _slices(block: WordBlock) -> Iterator[tuple[WordBlock, slice]]:

@@ -141,6 +141,9 @@ class FrameNormHistograms(TwoHistograms):
         norms = FrameNorms.of(on_rows(part, self.words, self.frame), part.lengths, self.frame)
         return norms.second_bound(), norms.third_bound()
 
+    def second_alone(self, totals: Totals) -> Totals:
+        return (totals[0][0],)
+
     def third_alone(self, totals: Totals) -> Totals:
         return (totals[0][1],)
 

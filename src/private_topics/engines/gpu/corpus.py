@@ -16,7 +16,7 @@ from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.engines.gpu.device import Slab, cupy, device_ranks, resident, stream
 from private_topics.engines.gpu.plain import PlainPasses
-from private_topics.engines.gpu.sums import adder_of
+from private_topics.engines.gpu.sums import ON_HOST, adder_of
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
 from private_topics.sums.unit_sums import Totals, UnitSum
@@ -64,6 +64,8 @@ class GpuCorpus(PlainPasses):
         return cls(corpus, resident(corpus))
 
     def total(self, unit_sum: UnitSum) -> Totals:
+        if isinstance(unit_sum, ON_HOST):
+            return self.corpus.total(unit_sum)
         xp, add = cupy(), adder_of(unit_sum)
         totals = tuple(xp.asarray(array) for array in unit_sum.zeros())
         words, frame = getattr(unit_sum, "words", None), getattr(unit_sum, "frame", ())

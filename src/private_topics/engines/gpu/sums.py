@@ -12,6 +12,7 @@ from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.errors import InputError
 from private_topics.sums import quantised, unit_sums
 from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.features import FeatureStatistic
 from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms
 from private_topics.sums.norms import EDGES
 from private_topics.sums.quantised import PRODUCT_ROWS, SMALLEST_BOUND
@@ -25,6 +26,8 @@ from private_topics.sums.unit_sums import (
     UnitSum,
 )
 
+ON_HOST: tuple[type, ...] = (FeatureStatistic,)
+"""Sums without a kernel, which the code of `local` adds up."""
 ROWS_AT_ONCE = 128 * PRODUCT_ROWS  # of products of up to 1,000 columns
 DeviceTotals = tuple[Any, ...]
 Add = Callable[[Any, Slab, DeviceTotals], None]

@@ -1,0 +1,81 @@
+"""Topics as exponential families of public features: `topic_i(w) ∝ p_w exp(z_w·θ_i)`.
+
+The features of a word are the leading principal components of its public vector. What is released for a topic is its
+mass and its sum of features; `θ_i` is where the mean feature under the topic equals the released one, up to its noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+CONSTANT = 0.25  # feature zero, which gives a topic's mass
+PRIOR_VARIANCE = 0.5  # of each coordinate of θ
+CLEAR_MASS = 3.0  # times its noise: a smaller mass is taken as this
+UNIGRAM_PART = 0.02  # of each topic
+NEWTON_STEPS, SMALL_STEP, LARGEST_EXPONENT = 40, 1e-6, 30.0
+
+
+@dataclass(frozen=True)
+class Features:
+    """`centre` (d,): positive word frequencies; `values` (d × r): features, centred, of mean square norm one."""
+
+    centre: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, components: np.ndarray, centre: np.ndarray) -> Features:
+        values = components - centre @ components
+        return cls(centre, values / np.sqrt(centre @ (values**2).sum(axis=1)))
+
+    @property
+    def rows(self) -> np.ndarray:
+        """What a word adds to its topic: a constant and its features."""
+        return np.hstack([np.full((len(self.values), 1), CONSTANT), self.values])
+
+    def topics(self, sums: np.ndarray, sigma: float, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Topics (k × d) and their masses, from sums of rows per topic (k × (1 + r)) with noise `sigma`."""
+        mass = np.maximum(sums[:, 0], CLEAR_MASS * sigma) / CONSTANT
+        topics = np.stack(
+            [self.matched(row / m, sigma / m) for row, m in zip(sums[:, 1:], mass, strict=True)]
+        )
+        mixed = mass / mass.sum() @ topics
+        topics = topics * (unigram / mixed)
+        topics /= topics.sum(axis=1, keepdims=True)
+        return (1.0 - UNIGRAM_PART) * topics + UNIGRAM_PART * unigram, mass
+
+    def matched(self, mean: np.ndarray, noise: float) -> np.ndarray:
+        """The topic whose mean feature is `mean`, up to its noise: Newton's method on a convex function."""
+        rank = len(mean)
+        scale = np.sqrt(rank)  # in which coordinates of θ have their prior variance
+        features, target = self.values * scale, mean * scale
+        variance = self.centre @ features**2
+        ridge = (scale * noise) ** 2 / (PRIOR_VARIANCE * variance)
+        theta = np.zeros(rank)
+        value, topic = self._value(theta, features, target, ridge)
+        for _ in range(NEWTON_STEPS):
+            expected = topic @ features
+            gradient = expected - target + ridge * theta
+            hessian = (features.T * topic) @ features - np.outer(expected, expected) + np.diag(ridge + 1e-9)
+            step = np.linalg.solve(hessian, gradient)
+            size = 1.0
+            while True:
+                new_value, new_topic = self._value(theta - size * step, features, target, ridge)
+                if new_value <= value - 1e-4 * size * float(gradient @ step) or size < 1e-4:
+                    break
+                size /= 2.0
+            theta, topic, value = theta - size * step, new_topic, new_value
+            if size * np.abs(step).max() < SMALL_STEP:
+                break
+        return topic
+
+    def _value(
+        self, theta: np.ndarray, features: np.ndarray, target: np.ndarray, ridge: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        exponent = features @ theta
+        top = float(exponent.max())
+        weight = self.centre * np.exp(exponent - top)
+        total = float(weight.sum())
+        value = top + np.log(total) - float(theta @ target) + 0.5 * float(ridge @ theta**2)
+        return value, weight / total

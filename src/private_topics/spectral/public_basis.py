@@ -1,0 +1,63 @@
+"""Deviations of topics from the unigram in a basis that public word vectors suggest.
+
+The geometry is that of correspondence analysis: with `Q` an orthonormal basis of `√p ∘ E` orthogonal to `√p`, a
+document's counts enter through `F = Q/√p`, for which `F'p = 0`, and a point `a` in the basis stands for the
+distribution `p ∘ (1 + F a)`. All words take part, and the noise grows with the root of the rank, not of the words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SMALLEST_FREQUENCY = 0.2  # of the mean: rarer words would have rows as long as they are rare
+SMALLEST_DIRECTION = 1e-6  # of the largest
+
+
+@dataclass(frozen=True)
+class PublicBasis:
+    """`centre` (d,): positive word frequencies; `rows` (d × r): what a word adds to a document's coordinates."""
+
+    centre: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return self.rows.shape[1]
+
+    def topics(self, coordinates: np.ndarray) -> np.ndarray:
+        """Columns of coordinates as signed distributions, one per row."""
+        result: np.ndarray = (self.centre[:, None] * (1.0 + self.rows @ coordinates)).T
+        return result
+
+
+def lifted(unigram: np.ndarray) -> np.ndarray:
+    """Word frequencies, none below a part of their mean."""
+    centre = np.maximum(unigram, SMALLEST_FREQUENCY / len(unigram))
+    result: np.ndarray = centre / centre.sum()
+    return result
+
+
+def centred_vectors(vectors: np.ndarray, centre: np.ndarray, rank: int) -> np.ndarray:
+    """Leading principal components (d × r) of word vectors under word frequencies; zero for words without a vector."""
+    known = np.any(vectors != 0.0, axis=1)
+    weight = centre * known
+    deviations = np.where(known[:, None], vectors - (weight @ vectors) / weight.sum(), 0.0)
+    values, axes = np.linalg.eigh((deviations.T * centre) @ deviations)
+    kept = np.flatnonzero(values > SMALLEST_DIRECTION * values[-1])[::-1][:rank]
+    axes = axes[:, kept]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(len(kept))] < 0, -1.0, 1.0)
+    result: np.ndarray = deviations @ axes
+    return result
+
+
+def public_basis(vectors: np.ndarray, unigram: np.ndarray, rank: int) -> PublicBasis:
+    """The leading directions of word vectors, under released word frequencies."""
+    centre = lifted(unigram)
+    root = np.sqrt(centre)
+    basis = root[:, None] * centred_vectors(vectors, centre, rank)
+    basis -= np.outer(root, root @ basis)
+    basis, triangle = np.linalg.qr(basis)
+    independent = np.abs(np.diag(triangle)) > SMALLEST_DIRECTION * np.abs(np.diag(triangle)).max()
+    return PublicBasis(centre, basis[:, independent] / root[:, None])
