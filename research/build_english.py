@@ -63,6 +63,11 @@ DOCUMENTS_LICENCE = (
     "only statistics of which words stand in the same article were kept."
 )
 
+OVERLAP = (
+    "The benchmarks fit models to this corpus too. There `english-documents` has seen what it is to help with, so no "
+    "figure of the Wikipedia corpus may use it."
+)
+
 
 class Source(NamedTuple):
     """Words, most frequent first, with unit vectors and log-frequencies, and what the file says of itself."""
@@ -164,6 +169,7 @@ def page(sources: list[Source]) -> str:
         if path.exists():
             parts[-1] += f" The file has {path.stat().st_size:,} bytes, SHA-256 {_sha256(path)}."
         parts.append(table(source))
+    parts.append(OVERLAP)
     return "\n\n".join(parts)
 
 

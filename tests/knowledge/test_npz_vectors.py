@@ -1,7 +1,9 @@
 """Word vectors as `.npz`: round trips, what is refused, and bytes that depend on the content alone."""
 
+import gzip
 import hashlib
 import io
+import random
 import zipfile
 
 import numpy as np
@@ -105,6 +107,37 @@ def test_a_flipped_byte_is_another_digest_or_refused(tmp_path):
         except InputError:
             continue
     assert hashlib.sha256(whole).hexdigest() not in digests
+
+
+def test_a_damaged_file_is_read_or_refused(tmp_path):
+    """Whatever bytes are changed, cut out or put in, nothing else is raised."""
+    path, outcomes = tmp_path / "v.npz", set()
+    save_vectors(path, WORDS, VECTORS, LOG, notes={"name": "mine"})
+    text = b"3 2\nnurse 1 0.5\nward -1e-1 2\ndoctor 0 3.25\n"
+    seeds, draws = (path.read_bytes(), gzip.compress(text), text, text[4:]), random.Random(0)
+    for _ in range(600):
+        content = bytearray(draws.choice(seeds))
+        for _ in range(draws.randint(1, 3)):
+            start = draws.randrange(len(content) + 1)
+            stop = start + draws.choice([0, 1, 1, 1, 1, 1, 20])
+            content[start:stop] = draws.choice([b"", b" ", b"\n", b"nan", draws.randbytes(1), draws.randbytes(1)])
+        path.write_bytes(content)
+        try:
+            outcomes.add(len(read_vectors(path).look_up(WORDS).vectors))
+        except InputError:
+            outcomes.add("refused")
+    assert outcomes == {3, "refused"}
+
+
+def test_an_archive_with_an_unknown_compression_is_refused(tmp_path):
+    path = tmp_path / "v.npz"
+    save_vectors(path, WORDS, VECTORS)
+    content = bytearray(path.read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    content[directory + 10] = 77
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        read_vectors(path)
 
 
 def test_an_archive_that_unpacks_too_far_is_refused(tmp_path, monkeypatch):
