@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from private_topics.evaluation.perplexity import document_completion_perplexity, unigram_perplexity
     from private_topics.evaluation.recovery import match_topics, topic_error_l1, topic_error_l2
     from private_topics.fits.fit import BudgetSplit
+    from private_topics.knowledge.public import PublicKnowledge
     from private_topics.planning.plan import Plan, plan
     from private_topics.planning.split import split_for
     from private_topics.privacy.budget import PrivacyBudget
@@ -77,6 +78,7 @@ _HOMES = {
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
     "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
     "fits.fit": ("BudgetSplit",),
+    "knowledge.public": ("PublicKnowledge",),
     "planning.plan": ("Plan", "plan"),
     "planning.split": ("split_for",),
     "privacy.budget": ("PrivacyBudget",),
@@ -110,6 +112,7 @@ __all__ = [
     "PrivateVariationalLDA",
     "PrivateVocabulary",
     "Progress",
+    "PublicKnowledge",
     "ReleaseLine",
     "SparkCounts",
     "SpectralLDA",
