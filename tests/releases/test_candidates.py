@@ -332,9 +332,9 @@ def test_refused_before_anything_is_read_charged_or_drawn(drawn: list[int]) -> N
 
 @pytest.mark.statistical
 def test_words_need_less_support_than_in_a_set_union() -> None:
-    """2,000 words of 50,000, each shared by 80 units of one word, at a tenth of (1, 1e-6): 82 % against 4 %.
+    """2,000 words of 50,000, each shared by 80 units of one word, at a tenth of (1, 1e-6): 80 % against 4 %.
 
-    A word needs 114 units to be named every other time by the set union, 62 here. The false-alarm rate is below 1e-6.
+    A word needs 114 units to be named every other time by the set union, 67 here. The false-alarm rate is below 1e-6.
     """
     common = [f"w{number:05d}" for number in range(0, 50_000, 25)]
     names = [f"w{number:05d}" for number in range(50_000)]

@@ -109,7 +109,7 @@ def make_vocabulary(
     ledger: Any = None,
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
-    """A private vocabulary alone, for a whole budget, and the run that released it."""
+    """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
     account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted})
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
