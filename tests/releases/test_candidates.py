@@ -256,7 +256,7 @@ def test_common_words_are_kept_and_unused_ones_are_not() -> None:
 
 @pytest.mark.statistical
 def test_one_kept_word_in_a_hundred_may_be_unused() -> None:
-    """Over 200 choices of 500 used words among 20,000: at most 1 % unused on average, with slack for the average."""
+    """Over 200 choices of 500 used words among 20,000: 0.975 % unused on average, to six of its deviations."""
     draw = np.random.default_rng(0)
     used = np.zeros(20_000)
     used[::40] = 5.0
@@ -264,10 +264,10 @@ def test_one_kept_word_in_a_hundred_may_be_unused() -> None:
     for _ in range(200):
         kept = chosen(used + draw.normal(size=used.size), 1.0, None)
         unused.append(np.mean(used[kept] == 0))
-    assert 0.005 < np.mean(unused) < 0.011
+    assert 0.008 < np.mean(unused) < 0.0116
     # without any used word hardly anything but the first of the list is kept
     alone = [len(set(chosen(draw.normal(size=20_000), 1.0, None)) - set(range(FEWEST_WORDS))) for _ in range(200)]
-    assert np.mean([count > 0 for count in alone]) < 0.04
+    assert np.mean([count > 0 for count in alone]) < 0.075  # expected: 0.01
 
 
 def test_size_keeps_the_largest_numbers_and_ties_go_by_the_list() -> None:
