@@ -30,8 +30,9 @@ from typer.testing import CliRunner
 from private_support import Entering, exceeds
 from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.engines.local import LocalCorpus
-from private_topics.estimators import texts as pipeline
+from private_topics.estimators import vocabularies as pipeline
 from private_topics.estimators.saving import load
 from private_topics.privacy import mechanisms
 from private_topics.privacy.ledger.durable import DurableLedger
@@ -122,7 +123,7 @@ class Recorder:
             yield
 
 
-def run_command(folder: Path, records: list[dict[str, str]], recorder: Recorder) -> dict[str, Any]:
+def run_command(folder: Path, records: list[dict[str, str]], recorder: Recorder, *more: str) -> dict[str, Any]:
     """Fit, report, show the topics and the budget; all that a reader could see."""
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
@@ -134,7 +135,7 @@ def run_command(folder: Path, records: list[dict[str, str]], recorder: Recorder)
     options = ["--unit", "user", "-k", TOPICS, "--epsilon", EPSILON, "--delta", DELTA, "--refine-steps", REFINE_STEPS,
                "--ledger", ledger, "--corpus", "letters", "--report", report, "--json", "-o", model]  # fmt: skip
     with recorder.installed():
-        fitted = call(app, ["fit", source, *map(str, options)])
+        fitted = call(app, ["fit", source, *map(str, options), *more])
     assert fitted.exit_code == 0, fitted.output
     shown = call(app, ["topics", model, "-n", "400"])
     entries = DurableLedger(ledger, "letters").entries()
@@ -220,6 +221,31 @@ def test_neighbouring_corpora_stay_within_every_sensitivity(first: Any, kind: st
     assert assert_within_sensitivity(recorder, second) == WHOLE_PATH  # every release reads the replaced user
     assert_same(left, other)
     assert_no_marker(other)
+
+
+@pytest.fixture(scope="module")
+def candidates(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Public candidates: words of other letters, and many that nobody uses."""
+    words = {word for letter in make_letters(300, seed=9) for word in Tokeniser().words(letter.text)}
+    unused = [marker(number).replace("q", "x") for number in range(2_000)]
+    path = tmp_path_factory.mktemp("list") / "words.txt"
+    path.write_text("".join(f"{word}\n" for word in [*sorted(words), *unused]))
+    return "--vocabulary", f"candidates:{path}"
+
+
+def test_with_candidates_neighbouring_corpora_stay_within_every_sensitivity(first: Any, candidates: Any) -> None:
+    """A user of one word against one of many letters, none of whose own words is a candidate."""
+    folder, recorder, second = first[0], Recorder(), Recorder()
+    left = run_command(folder, neighbour("of one word"), recorder, *candidates)
+    second.answers = recorder.released
+    other = run_command(folder, neighbour("of many letters"), second, *candidates)
+    assert [released.name for released in recorder.released][:2] == ["candidate words", "unigram"]
+    assert len(recorder.released) == WHOLE_PATH
+    assert assert_within_sensitivity(recorder, second) == WHOLE_PATH
+    assert_same(left, other)
+    for found in (left, other):
+        assert_no_marker(found)
+        assert found["ledger"][0][1].threshold_delta == 0.0
 
 
 # -- planted leaks ---------------------------------------------------------------------------------------------------

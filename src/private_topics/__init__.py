@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from private_topics.estimators.spectral import SpectralLDA
     from private_topics.estimators.texts import (
         WITH_VOCABULARY,
+        CandidateVocabulary,
         CorpusVocabulary,
         PrivateVocabulary,
         fit_texts,
@@ -68,6 +69,7 @@ _HOMES = {
     "estimators.spectral": ("SpectralLDA",),
     "estimators.texts": (
         "WITH_VOCABULARY",
+        "CandidateVocabulary",
         "CorpusVocabulary",
         "PrivateVocabulary",
         "fit_texts",
@@ -96,6 +98,7 @@ __all__ = [
     "WITH_VOCABULARY",
     "BudgetLedger",
     "BudgetSplit",
+    "CandidateVocabulary",
     "CorpusVocabulary",
     "DurableLedger",
     "EngineError",

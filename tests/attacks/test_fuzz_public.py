@@ -79,6 +79,7 @@ def test_a_steep_decay_from_a_small_offset_is_no_overflow():
 
 CALLED = {"plan", "BudgetSplit", "make_lda_corpus", "load", "BudgetLedger", "DurableLedger", *ESTIMATORS}
 BY_OTHERS = {  # what commands and estimators call with whatever they are given
+    "CandidateVocabulary",
     "CorpusVocabulary",
     "Plan",
     "PrivacyBudget",

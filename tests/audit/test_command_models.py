@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
-from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics import PrivacyWarning, PrivateSpectralLDA, Tokeniser, make_lda_corpus
 from private_topics.audit import made_up, verify
 from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters
@@ -118,6 +118,22 @@ def test_a_private_vocabulary_is_named_as_not_attacked(tmp_path):
         assert "times the noise of the model's" in text, "its threshold takes a part of delta"
         assert "Attacked: one user" in text
     assert verify(tmp_path / "audit.md")
+
+
+def test_a_choice_among_candidates_is_named_as_not_attacked(tmp_path):
+    """No part of delta is spent on it, so the noise of the other releases is that of the audited fit."""
+    letters = list(make_letters(600, seed=1))
+    (tmp_path / "letters.jsonl").write_text("\n".join(json.dumps({"text": letter.text}) for letter in letters))
+    words = sorted({word for letter in letters[:100] for word in Tokeniser().words(letter.text)})
+    (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in words))
+    fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--epsilon", 60, "--delta", 1e-5, "-k", 3, "-q",
+           "--refine-steps", 1, "--jobs", 1, "--vocabulary", f"candidates:{tmp_path / 'words.txt'}"]  # fmt: skip
+    assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
+    done = called("--model", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert "Not attacked: 1 release of the model's" in done.stdout
+    assert ": candidate words." in done.stdout
+    assert "times the noise of the model's" not in done.stdout
 
 
 def test_more_words_than_the_model_has_are_refused(models):

@@ -34,7 +34,7 @@ from private_topics.engines.spark import texts as spark_texts
 from private_topics.engines.spark.corpus import SparkCorpus
 from private_topics.engines.spark.texts import SparkTexts
 from private_topics.errors import EngineError, InputError
-from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
+from private_topics.estimators.texts import WITH_VOCABULARY, CandidateVocabulary, PrivateVocabulary, fit_texts
 from private_topics.progress import SILENT, Progress
 from private_topics.sums.unit_sums import NormedCounts
 
@@ -149,8 +149,9 @@ def test_the_executors_cut_texts_into_words_and_the_model_is_the_one_of_here(
     assert len(sent) > 3
 
 
-def test_a_private_vocabulary_is_selected_here_and_counted_there(spark, nothing_left):
-    settings = {"vocabulary": PrivateVocabulary(size=60), "budget_split": WITH_VOCABULARY}
+@pytest.mark.parametrize("wanted", [PrivateVocabulary(size=60), CandidateVocabulary(WORDS)])
+def test_a_private_vocabulary_is_selected_here_and_counted_there(spark, nothing_left, wanted):
+    settings = {"vocabulary": wanted, "budget_split": WITH_VOCABULARY}
     assert_same(fit("spark", LETTERS, **settings), fit("local", LETTERS, **settings))
 
 

@@ -17,6 +17,7 @@ from private_topics.audit.recording import fit_quietly
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.fits.choice import chooses_words
 from private_topics.progress import SILENT, Progress
 
 MEAN_LENGTH = 50
@@ -83,7 +84,7 @@ def corpus_like(
     topics = _on_frequent_words(model, words)
     if documents is not None:
         return _drawn(topics, model.doc_topic_prior_, documents, random_state), _users(documents, per_user)
-    wanted = [release.name for release in model.privacy_.releases if not release.names_words]
+    wanted = [release.name for release in model.privacy_.releases if not chooses_words(release.name)]
     settings = fresh(model, n_jobs=n_jobs, random_state=0)
     best: tuple[int, Counted] | None = None
     for units in _sizes(int(model.privacy_.n_units), per_user):
@@ -117,7 +118,7 @@ def _per_user(model: PrivateSpectralLDA, asked: int | None) -> int:
 def _affordable_words(model: PrivateSpectralLDA) -> int:
     """All words of the model, unless its releases hold too many numbers to be drawn thousands of times."""
     n_words = int(model.n_features_in_)
-    numbers = sum(release.coordinates for release in model.privacy_.releases if not release.names_words)
+    numbers = sum(release.coordinates for release in model.privacy_.releases if not chooses_words(release.name))
     return n_words if numbers <= MOST_NUMBERS else max(min(n_words, FEWEST_WORDS), n_words * MOST_NUMBERS // numbers)
 
 

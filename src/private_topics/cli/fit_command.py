@@ -82,7 +82,7 @@ def _refuse_privacy_options(
     given = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
     given |= {"--ledger": charged.ledger, "--corpus": charged.corpus}
     contradicted = [name for name, value in given.items() if value is not None]
-    if vocabulary == "private":
-        contradicted.append("--vocabulary private")
+    if vocabulary == "private" or (vocabulary or "").split(":")[0] == "candidates":
+        contradicted.append(f"--vocabulary {vocabulary}")
     if contradicted:
         raise typer.BadParameter(f"contradicts {', '.join(contradicted)}", param_hint="--no-privacy")

@@ -13,7 +13,7 @@ from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.models import write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
-from private_topics.cli.sources import read_names, texts_of
+from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.words.tokens import Tokeniser
@@ -24,6 +24,7 @@ from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (
     WITH_VOCABULARY,
+    CandidateVocabulary,
     CorpusVocabulary,
     PrivateVocabulary,
     Vocabulary,
@@ -46,7 +47,7 @@ def privacy_settings(
     return {
         "epsilon": EPSILON if epsilon is None else epsilon,
         "delta": DELTA if delta is None else delta,
-        "budget_split": with_vocabulary if isinstance(words, PrivateVocabulary) else None,
+        "budget_split": with_vocabulary if isinstance(words, PrivateVocabulary | CandidateVocabulary) else None,
     }
 
 
@@ -80,7 +81,8 @@ def fit_counts(
 ) -> None:
     """Fit a model to counts, whose columns `vocabulary` names."""
     chosen, labels = vocabulary or "", reading.unit_labels
-    if chosen in ("private", "corpus") or chosen.startswith(PREFIX) or vocabulary_size is not None:
+    named = chosen in ("private", "corpus") or chosen.startswith(PREFIX) or asks_for_candidates(chosen)
+    if named or vocabulary_size is not None:
         raise InputError("Counts have their vocabulary already: --vocabulary may only name their columns.")
     if reading.unit is not None:
         raise InputError("Counts have no fields: --unit needs text. Give a file of labels: --unit-labels.")
@@ -145,6 +147,8 @@ def save(model: TopicEstimator, output: Path) -> None:
 def words_named(words: Vocabulary) -> str:
     if isinstance(words, PrivateVocabulary):
         return "a private one, paid from the budget"
+    if isinstance(words, CandidateVocabulary):
+        return f"chosen from {words.candidates.description}, paid from the budget"
     return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
 
 

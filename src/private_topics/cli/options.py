@@ -93,13 +93,18 @@ Vocabulary = Annotated[
     Option(
         help="A file with a public list of words, one per line; 'list:english' (or another language): its most "
         "frequent words, a public list too; 'private': words that many units use, paid from the budget, the "
-        "default; 'corpus': taken from the corpus, the default with --no-privacy. For counts: a file with the "
-        "names of the columns."
+        "default; 'candidates': those words of a public list that many units use, paid from the budget too: of the "
+        "list of the first --language, or with 'candidates:FILE' of your own; "
+        "'corpus': taken from the corpus, the default with --no-privacy. For counts: a file with the names of the "
+        "columns."
     ),
 ]
 PublicVocabulary = Annotated[str | None, Option(help="For text: a file with one word per line, or 'list:english'.")]
 VocabularySize = Annotated[
-    int | None, Option(min=1, help="Maximum number of words; of a named list, the most frequent.")
+    int | None,
+    Option(
+        min=1, help="Maximum number of words; of a named list, the most frequent; of candidates, 3,000 if not given."
+    ),
 ]
 
 

@@ -18,11 +18,15 @@ from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
 from private_topics.errors import InputError, LedgerError
-from private_topics.estimators.texts import CorpusVocabulary, PrivateVocabulary, Vocabulary
+from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabulary, PrivateVocabulary, Vocabulary
+from private_topics.estimators.vocabularies import Selection
 from private_topics.privacy.ledger.durable import DurableLedger
 
 PROBE_BYTES = 2**20
 """A disk that cannot hold this many is full."""
+CANDIDATES = "candidates"
+MOST_CANDIDATES = 50_000
+"""Of a named list, if it has as many. A word that nobody uses costs little, and one that is missing is lost."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
@@ -36,8 +40,9 @@ def texts_of(source: Path, reading: Reading) -> TextSource:
 
 def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     """Stop words are those of the languages given, else of the language of a named list, else English."""
-    named = (vocabulary or "").removeprefix(PREFIX)
-    in_language = (vocabulary or "").startswith(PREFIX) and named in LANGUAGES
+    chosen = (vocabulary or "").removeprefix(f"{CANDIDATES}:")
+    named = chosen.removeprefix(PREFIX)
+    in_language = chosen.startswith(PREFIX) and named in LANGUAGES
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
     return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
@@ -46,7 +51,9 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
 def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokeniser: Tokeniser) -> Vocabulary:
     chosen = named or ("corpus" if no_privacy else "private")
     if chosen == "private":
-        return PrivateVocabulary(size)
+        return selection(None, size, None, tokeniser)
+    if asks_for_candidates(chosen):
+        return selection(chosen.removeprefix(CANDIDATES).removeprefix(":"), size, None, tokeniser)
     if chosen == "corpus":
         if not no_privacy:
             raise typer.BadParameter(
@@ -55,6 +62,26 @@ def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokenis
             )
         return CorpusVocabulary() if size is None else CorpusVocabulary(size)
     return public_list(chosen, size, tokeniser, "--vocabulary-size")
+
+
+def asks_for_candidates(vocabulary: str) -> bool:
+    return vocabulary == CANDIDATES or vocabulary.startswith(f"{CANDIDATES}:")
+
+
+def selection(candidates: str | None, size: int | None, most_words: int | None, tokeniser: Tokeniser) -> Selection:
+    """A vocabulary to release: of any words, or of those of a public list, which is read now. None: as usual."""
+    given = {"size": size, "most_words_per_unit": most_words}
+    limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if candidates is None:
+        return PrivateVocabulary(**limits)
+    return CandidateVocabulary(candidates_of(candidates, tokeniser), **limits)
+
+
+def candidates_of(named: str, tokeniser: Tokeniser) -> WordList:
+    """Public candidates: a file, `list:NAME`, or, where nothing is named, the list of the tokeniser's language."""
+    if not named:
+        named = PREFIX + (tokeniser.languages[0] if tokeniser.languages else "english")
+    return public_list(named, MOST_CANDIDATES if named.startswith(PREFIX) else None, tokeniser, "--vocabulary-size")
 
 
 def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:

@@ -24,15 +24,28 @@ def private(
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     size: options.VocabularySize = None,
-    most_words: Annotated[int, typer.Option(min=1, help="Maximum number of different words counted per unit.")] = 100,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Choose among the words of a public list, a file or 'list:english': they then need less support.",
+        ),
+    ] = None,
+    most_words: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of different words counted per unit; 100 if not given, 1,000 with --candidates.",
+        ),
+    ] = None,
     reading: options.ReadingOfText,
     charged: options.Charged,
     shown: options.Output,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
     screen = Screen(shown.quiet)
-    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, tokeniser_of
-    from private_topics.estimators.texts import PrivateVocabulary, make_vocabulary
+    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, selection, texts_of, tokeniser_of
+    from private_topics.estimators.texts import make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
     check_writable(output)
@@ -40,10 +53,11 @@ def private(
     budget = PrivacyBudget(epsilon, delta)
     if holds_counts(source, reading.format):
         raise InputError("Counts have their vocabulary already: this command takes text.")
+    tokeniser = tokeniser_of(reading, candidates)
+    wanted = selection(candidates, size, most_words, tokeniser)
     texts = texts_of(source, reading)
-    wanted = PrivateVocabulary(size, most_words)
     with screen.progress(stages=None, show_documents=reading.unit is None) as progress:
-        words, run = make_vocabulary(texts, budget, wanted, tokeniser_of(reading), ledger=ledger, progress=progress)
+        words, run = make_vocabulary(texts, budget, wanted, tokeniser, ledger=ledger, progress=progress)
     write_whole_text(output, "".join(f"{word}\n" for word in words))
     screen.say(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "

@@ -186,7 +186,7 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
 def fit_in(
     model: PrivateSpectralLDA, fit: PrivateFit, X: Any, groups: Any = None, vocabulary: str | None = None
 ) -> PrivateSpectralLDA:
-    """Finish a fit that has begun; `vocabulary` describes a public one that is more than the columns of `X`."""
+    """Finish a fit that has begun; `vocabulary` says what is public of one that is more than the columns of `X`."""
     with unchanged_on_failure(model), fit.over(model._corpus(X), groups) as context:
         if vocabulary is None and fit.n_units is None:
             vocabulary = f"the vocabulary of {context.n_words:,} words"

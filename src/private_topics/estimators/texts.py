@@ -1,69 +1,59 @@
 """From texts to a fitted model: vocabulary → counts → topics, and for a private model all of it in one run.
 
-Where the vocabulary is read off a private corpus it is the first release of the run whose later releases are the fit:
-one budget, one accountant, one line in the ledger, one statement. A public word list costs nothing and is named in
-the statement. Privacy units are the same in both stages: documents, or the users that label them.
+Where the vocabulary is read off a private corpus, or chosen by it among public candidates, it is the first release of
+the run whose later releases are the fit: one budget, one accountant, one line in the ledger, one statement. A public
+word list costs nothing and is named in the statement, as candidates are. Privacy units are the same in both stages:
+documents, or the users that label them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
-from itertools import chain, tee
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import WordList, user_units
+from private_topics.corpus.words.vocabulary import WordList
 from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA, fit_in, settings_of
 from private_topics.estimators.spectral import SpectralLDA
+from private_topics.estimators.vocabularies import (
+    CandidateVocabulary,
+    CorpusVocabulary,
+    PrivateVocabulary,
+    Selection,
+    released_words,
+    usable_words,
+)
 from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.private import PrivateFit
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import SILENT, Progress
-from private_topics.releases.vocabulary import (
-    THRESHOLD_SHARE,
-    VOCABULARY_SHARE,
-    WORDS_PER_UNIT,
-    release_vocabulary,
-    units_needed,
-)
+from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 if TYPE_CHECKING:
     from private_topics.engines.spark.texts import SparkTexts
 
+__all__ = [
+    "WITH_VOCABULARY",
+    "CandidateVocabulary",
+    "CorpusVocabulary",
+    "PrivateVocabulary",
+    "Vocabulary",
+    "fit_texts",
+    "make_vocabulary",
+]
+
 WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
 """The default split where the vocabulary is released too: the refinement, the largest part, pays for it."""
-
-
-@dataclass(frozen=True)
-class PrivateVocabulary:
-    """Words that many units use, released under the budget of the run: docs/proofs/vocabulary.md.
-
-    `size`: maximum number of words, those with the largest noisy weights. `most_words_per_unit`: maximum number of
-    different words counted per unit.
-    """
-
-    size: int | None = None
-    most_words_per_unit: int = WORDS_PER_UNIT
-
-
-@dataclass(frozen=True)
-class CorpusVocabulary:
-    """The words that occur in the most documents, without privacy."""
-
-    size: int = 5_000
-    fewest_documents: int = 2
-
-
-Vocabulary = WordList | PrivateVocabulary | CorpusVocabulary
+Vocabulary = WordList | Selection | CorpusVocabulary
 Model = TypeVar("Model", bound=TopicEstimator)
 
 
@@ -80,16 +70,17 @@ def fit_texts(
     Parameters
     ----------
     model : `PrivateSpectralLDA`, whose `ledger` is charged once for vocabulary and topics, or `SpectralLDA`. With a
-        `PrivateVocabulary` its `budget_split` needs a fraction for the vocabulary, such as `WITH_VOCABULARY`.
+        `PrivateVocabulary` or `CandidateVocabulary` its `budget_split` needs a fraction for the vocabulary, such as
+        `WITH_VOCABULARY`.
     texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice.
-    vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged; a `CorpusVocabulary` is refused for a
-        private model.
+    vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged, and so is a `CandidateVocabulary`, which
+        chooses among public words; a `CorpusVocabulary` is refused for a private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
     progress : notified of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     if isinstance(model, PrivateSpectralLDA):
-        if isinstance(vocabulary, PrivateVocabulary):
+        if isinstance(vocabulary, Selection):
             _fit_with_vocabulary(model, texts, vocabulary, tokeniser, progress)
         elif isinstance(vocabulary, WordList):
             _fit_with_list(model, texts, vocabulary, tokeniser, progress)
@@ -99,7 +90,7 @@ def fit_texts(
                 "released under the budget."
             )
     elif isinstance(model, SpectralLDA):
-        if isinstance(vocabulary, PrivateVocabulary):
+        if isinstance(vocabulary, Selection):
             raise InputError("A private vocabulary needs a private model. Read one off the corpus, or give a list.")
         words = _public_words(vocabulary, texts, tokeniser, progress, model.n_jobs)
         with _counted(texts, words, tokeniser, progress, model.n_jobs) as counts:
@@ -112,17 +103,17 @@ def fit_texts(
 def make_vocabulary(
     texts: Iterable[str | Document],
     budget: PrivacyBudget,
-    vocabulary: PrivateVocabulary,
+    vocabulary: Selection,
     tokeniser: Tokeniser | None = None,
     *,
     ledger: Any = None,
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
-    """A private vocabulary alone, for a whole budget, and the run that released it."""
-    account = FitAccount(ledger, {"estimator": "vocabulary", **_vocabulary_settings(vocabulary)})
-    run = PrivateRun(budget, reserve=account.reserve, threshold_delta=THRESHOLD_SHARE * budget.delta)
+    """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
+    account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted})
+    run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
-    words, _ = _released_words(run, 1.0, texts, vocabulary, tokeniser, account, progress)
+    words, _ = released_words(run, 1.0, texts, vocabulary, tokeniser, account, progress)
     account.finish()
     return words, run
 
@@ -131,7 +122,7 @@ def _fit_with_list(
     model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, progress: Progress
 ) -> None:
     fit = PrivateFit.begin(settings_of(model), vocabulary=vocabulary.name, sha256=vocabulary.digest)
-    words = _usable(vocabulary, tokeniser)
+    words = usable_words(vocabulary, tokeniser)
     with _counter(model, progress)(texts, words, tokeniser) as counts:
         described = f"{vocabulary.description}, of which {len(words):,} are used"
         fit_in(model, fit, counts, counts.groups, described)
@@ -140,7 +131,7 @@ def _fit_with_list(
 def _fit_with_vocabulary(
     model: PrivateSpectralLDA,
     texts: Iterable[Any],
-    vocabulary: PrivateVocabulary,
+    vocabulary: Selection,
     tokeniser: Tokeniser,
     progress: Progress,
 ) -> None:
@@ -154,97 +145,16 @@ def _fit_with_vocabulary(
             "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
         )
     counted = _counter(model, progress)
-    threshold_delta = THRESHOLD_SHARE * settings.budget.delta
-    fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **_vocabulary_settings(vocabulary))
-    words, n_units = _released_words(
-        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs
-    )
+    threshold_delta = vocabulary.threshold_share * settings.budget.delta
+    fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **vocabulary.noted)
+    words, n_units = released_words(fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs)
     if not words:
         raise PrivacyError(
             "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
     with counted(texts, words, tokeniser) as counts:
-        fit_in(model, replace(fit, n_units=n_units), counts, counts.groups)
-
-
-def _vocabulary_settings(vocabulary: PrivateVocabulary) -> dict[str, Any]:
-    return {
-        "vocabulary": "private",
-        "vocabulary_size": vocabulary.size,
-        "most_words_per_unit": vocabulary.most_words_per_unit,
-    }
-
-
-def _released_words(
-    run: PrivateRun,
-    share: float,
-    texts: Iterable[Any],
-    vocabulary: PrivateVocabulary,
-    tokeniser: Tokeniser,
-    account: FitAccount,
-    progress: Progress,
-    n_jobs: int | None = None,
-) -> tuple[list[str], int]:
-    """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
-
-    The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
-    """
-    if iter(texts) is texts:
-        raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
-    units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs)
-    fewest = units_needed(run, share, vocabulary.most_words_per_unit)
-    counter = _Counted(units, fewest, lambda number: account.note(n_units=number))
-    words = release_vocabulary(
-        run,
-        counter,
-        share=share,
-        most_words_per_unit=vocabulary.most_words_per_unit,
-        size=vocabulary.size,
-    )
-    account.note(n_words=len(words))
-    return words, counter.number
-
-
-class _Counted:
-    """Passes units on and counts them; fewer than `fewest` are refused at the end, before anything is charged."""
-
-    def __init__(self, units: Iterable[Iterable[str]], fewest: int, at_end: Callable[[int], None]) -> None:
-        self.units, self.fewest, self.at_end, self.number = units, fewest, at_end, 0
-
-    def __iter__(self) -> Iterator[Iterable[str]]:
-        for unit in self.units:
-            self.number += 1
-            yield unit
-        if self.number < self.fewest:
-            raise InputError(
-                f"A private vocabulary needs at least {self.fewest:,} documents, or users, at this budget: with "
-                f"{self.number:,} a word can reach its threshold only through noise. Nothing was charged. Give a "
-                "public word list, more documents or a larger epsilon."
-            )
-        self.at_end(self.number)
-
-
-def _units(
-    texts: Iterable[Any], tokeniser: Tokeniser, most: int, progress: Progress, n_jobs: int | None
-) -> Iterator[Iterable[str]]:
-    """The words of each unit: a document where the first one has no label, else a user."""
-    documents = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
-    first = next(documents, None)
-    if first is None:
-        return
-    pairs = chain([first], documents)
-    if first[1] is None:
-        yield from (_unlabelled(*pair) for pair in pairs)
-    else:
-        for_words, for_labels = tee(pairs)
-        yield from user_units((words for words, _ in for_words), (label for _, label in for_labels), most)
-
-
-def _unlabelled(words: list[str], label: str | None) -> list[str]:
-    if label is not None:
-        raise InputError("Either all documents have a unit or none has.")
-    return words
+        fit_in(model, replace(fit, n_units=n_units), counts, counts.groups, vocabulary.public)
 
 
 def _counter(model: PrivateSpectralLDA, progress: Progress) -> Callable[..., CountedTexts | SparkTexts]:
@@ -267,13 +177,6 @@ def _counted(
     return count_texts(progress.documents(texts, "counting words"), words, tokeniser, n_jobs=n_jobs)
 
 
-def _usable(vocabulary: WordList, tokeniser: Tokeniser) -> list[str]:
-    words = tokeniser.usable(vocabulary.words)
-    if not words:
-        raise InputError(f"No entry of the word list {vocabulary.name!r} is a word of the tokeniser.")
-    return words
-
-
 def _public_words(
     vocabulary: WordList | CorpusVocabulary,
     texts: Iterable[Any],
@@ -282,7 +185,7 @@ def _public_words(
     n_jobs: int | None,
 ) -> list[str]:
     if isinstance(vocabulary, WordList):
-        return _usable(vocabulary, tokeniser)
+        return usable_words(vocabulary, tokeniser)
     documents: Counter[str] = Counter()
     for words, _ in distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs):
         documents.update(words)

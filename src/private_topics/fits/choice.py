@@ -14,15 +14,19 @@ from private_topics.fits.pure import PURE
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import CONFIGURATIONS as CUTS
 from private_topics.paper.graph import SEQUENTIAL_GRAPH, SEQUENTIAL_SUMMARY, Placement
+from private_topics.releases.candidates import CANDIDATES
 from private_topics.releases.release import Release
 from private_topics.releases.statistic import MINIBATCH
 from private_topics.releases.vocabulary import VOCABULARY
 
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
 VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
-FITS: dict[str, Fit] = {
-    fit.name: fit for fit in (SEQUENTIAL, INFORMED, *PROVED.values(), PURE, *PUBLISHED.values(), VARIATIONAL, VOCABULARY_ALONE)
-}
+CANDIDATES_ALONE = Fit("candidate words", (CANDIDATES,), None, {"vocabulary": 1.0})
+OF_WORDS = (VOCABULARY, CANDIDATES)
+"""Releases with which any fit may begin: they choose its vocabulary."""
+WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE)
+PRIVATE = SEQUENTIAL, INFORMED, *PROVED.values(), PURE
+FITS: dict[str, Fit] = {fit.name: fit for fit in (*PRIVATE, *PUBLISHED.values(), VARIATIONAL, *WITHOUT_TOPICS)}
 CONFIGURATIONS = (1, 2, 3, 4, "sequential", "auto")
 CALIBRATIONS = ("proved", *GAUSSIAN)
 AUTOMATIC = SEQUENTIAL
@@ -76,12 +80,18 @@ def release_behind(line: str, configuration: str) -> Release | None:
 
     A fit of one release may sum it up in a line of another name.
     """
-    if VOCABULARY.made(line):
-        return VOCABULARY
+    of_words = next((release for release in OF_WORDS if release.made(line)), None)
+    if of_words is not None:
+        return of_words
     fit = FITS.get(configuration)
     if fit is None:
         return None
     return fit.releases[0] if len(fit.releases) == 1 else fit.release_of(line)
+
+
+def chooses_words(line: str) -> bool:
+    """Whether a line of a statement is about the choice of the vocabulary, before the fit itself."""
+    return any(release.made(line) for release in OF_WORDS)
 
 
 def noisy_edges(fit: Fit) -> frozenset[str]:

@@ -95,7 +95,7 @@ class PrivateFit:
             corpus.close()
 
     def model(self, context: FitContext, vocabulary: str | None) -> tuple[PrivateModel, PrivacyStatement]:
-        """Fit with the rest of the run's budget. `vocabulary` describes a public one; None if the run released it."""
+        """Fit with the rest of the run's budget. `vocabulary` says what of it is public; None if nothing is."""
         settings, corpus = self.settings, context.corpus
         assert settings.fit.model is not None
         with limited_threads(settings.n_jobs):

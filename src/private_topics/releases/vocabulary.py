@@ -52,11 +52,7 @@ def release_vocabulary(
     most_words_per_unit : public limit on the different words counted per unit.
     size : keep at most this many words, those with the largest noisy weights. Free: they are released.
     """
-    _check_most_words(most_words_per_unit)
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
-        raise InputError(
-            f"The 'size' parameter of release_vocabulary must be None or an int in the range [1, inf). Got {size!r}."
-        )
+    check_limits("release_vocabulary", most_words_per_unit, size)
     if not run.threshold_delta > 0:  # known before the corpus is read
         raise PrivacyError("A private vocabulary needs a part of delta: PrivateRun(budget, threshold_delta=...).")
     query = vocabulary_query(run, share)
@@ -76,7 +72,7 @@ def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words:
 
     A public number. With fewer units than `units_needed` for one word, a word can be named only through noise.
     """
-    _check_most_words(most_words_per_unit)
+    check_limits("release_vocabulary", most_words_per_unit)
     sigma = run.sigma(vocabulary_query(run, share), share)
     return max(FEWEST_UNITS, math.ceil(units_to_pass(words, int(most_words_per_unit), sigma, run.threshold_delta)))
 
@@ -94,19 +90,30 @@ def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
     return many, one
 
 
-def _check_most_words(most_words_per_unit: int) -> None:
+def check_limits(caller: str, most_words_per_unit: int, size: int | None = None) -> None:
+    """Refuse limits of a vocabulary that are none."""
     if isinstance(most_words_per_unit, bool) or not isinstance(most_words_per_unit, int | np.integer):
-        raise InputError("The 'most_words_per_unit' parameter of release_vocabulary must be an int.")
+        raise InputError(f"The 'most_words_per_unit' parameter of {caller} must be an int.")
     if not 1 <= most_words_per_unit <= MOST_WORDS_PER_UNIT:
         raise InputError(
-            "The 'most_words_per_unit' parameter of release_vocabulary must be an int in the range [1, 2**20]. "
+            f"The 'most_words_per_unit' parameter of {caller} must be an int in the range [1, 2**20]. "
             f"Got {most_words_per_unit!r} instead."
+        )
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
+        raise InputError(
+            f"The 'size' parameter of {caller} must be None or an int in the range [1, inf). Got {size!r}."
         )
 
 
 def vocabulary_query(run: PrivateRun, share: float) -> Query:
     """The sum of the units' weights, on a lattice that suits its noise. docs/proofs/vocabulary.md"""
-    draft = Query(VOCABULARY.name, VOCABULARY.kind, SENSITIVITY, 1.0, VOCABULARY.proof)
+    return weights_query(VOCABULARY, run, share)
+
+
+def weights_query(release: Release, run: PrivateRun, share: float) -> Query:
+    """The sum of weights that a release of words asks for. How many units there are is not known yet."""
+    assert release.sensitivity is not None
+    draft = Query(release.name, release.kind, release.sensitivity, 1.0, release.proof)
     return replace(draft, step=step_for(run.sigma(draft, share), 1, MOST_UNITS))
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
-from private_topics.fits.choice import placements, release_behind
+from private_topics.fits.choice import chooses_words, placements, release_behind
 from private_topics.paper.graph import Placement
 from private_topics.paper.graph_picture import STYLE, render
 from private_topics.planning.plan import Plan, plan
@@ -86,8 +86,9 @@ def graph_of(statement: PrivacyStatement) -> GraphView | None:
             names = ", ".join(release.name for release in found)
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
     drawn = {edge.key for edge in edges}
-    known = all(_edge_of(line.name, statement) in drawn for line in statement.releases if not line.names_words)
-    before = [(release.name, release.share) for release in statement.releases if release.names_words]
+    inside = [release for release in statement.releases if not chooses_words(release.name)]
+    known = all(_edge_of(release.name, statement) in drawn for release in inside)
+    before = [(release.name, release.share) for release in statement.releases if chooses_words(release.name)]
     return GraphView(Markup(picture), placement.summary, edges, known, before)
 
 

@@ -6,24 +6,25 @@ shipped with this package or downloaded. wordfreq counts words in books, encyclo
 that anyone can read; its lists are CC BY-SA 4.0. They are older than the user's corpus and do not depend on it,
 which is what makes a list public.
 
-For a private selection (`releases/vocabulary.py`) at most `most` distinct words per unit are counted. Which words a
-unit with more of them keeps is decided by a hash that is keyed by the unit itself (its own words, or its label): a
-function of the unit alone, so no unit affects another's choice; the same in every order and in every run; and
-different from unit to unit, so that no word is dropped everywhere. Choosing by what other units say would cost
-privacy.
+For a private selection (`releases/vocabulary.py`, `releases/candidates.py`) at most `most` distinct words per unit
+are counted. Which words a unit with more of them keeps is decided by a hash that is keyed by the unit itself (its own
+words, or its label): a function of the unit alone, so no unit affects another's choice; the same in every order and
+in every run; and different from unit to unit, so that no word is dropped everywhere. Choosing by what other units say
+would cost privacy.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from private_topics.errors import InputError
 
@@ -124,7 +125,10 @@ def is_word(token: Any) -> bool:
 
 def kept_words(unit: Iterable[str], most: int) -> Collection[str]:
     """The distinct words of a unit, or `most` of them. Whatever is not a word is left out."""
-    words = _different(unit)
+    return _limited(_different(unit), most)
+
+
+def _limited(words: set[str], most: int) -> Collection[str]:
     if len(words) <= most:
         return words
     key = hashlib.blake2b("\n".join(sorted(words)).encode()).digest()
@@ -162,6 +166,19 @@ def union_weights(units: Iterable[Iterable[str]], most: int, weight: Callable[[i
         share = weight(len(words)) if words else 0
         for word in words:
             totals[word] = totals.get(word, 0) + share
+    return totals
+
+
+def candidate_weights(
+    units: Iterable[Iterable[str]], candidates: Sequence[str], most: int, weight: Callable[[int], int]
+) -> npt.NDArray[np.int64]:
+    """The same sum over a public list: a number for each candidate. Other words are not even counted."""
+    columns = {word: column for column, word in enumerate(candidates)}
+    totals = np.zeros(len(columns), dtype=np.int64)
+    for unit in units:
+        words = _limited(columns.keys() & _different(unit), most)
+        share = weight(len(words)) if words else 0
+        totals[[columns[word] for word in words]] += share
     return totals
 
 

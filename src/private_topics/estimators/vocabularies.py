@@ -1,0 +1,195 @@
+"""The vocabularies that a user may ask for, and the words of those that a run releases.
+
+Two of them are charged: words that many units use, whatever they are, and words chosen among public candidates. Both
+read the same units, documents or the users that label them, and only the words of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+from itertools import chain, tee
+from typing import Any, ClassVar
+
+from private_topics.corpus.counts.counting import distinct_words
+from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, user_units
+from private_topics.errors import InputError
+from private_topics.privacy.ledger.in_memory import FitAccount
+from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.progress import Progress
+from private_topics.releases.candidates import CANDIDATES_PER_UNIT, CHOSEN_WORDS, release_candidates
+from private_topics.releases.vocabulary import (
+    FEWEST_UNITS,
+    THRESHOLD_SHARE,
+    WORDS_PER_UNIT,
+    release_vocabulary,
+    units_needed,
+)
+
+TOO_FEW = (
+    "A private vocabulary needs at least {fewest:,} documents, or users, at this budget: with {number:,} a word can "
+    "reach its threshold only through noise. Nothing was charged. Give a public word list, more documents or a "
+    "larger epsilon."
+)
+NOBODY_ELSE = (
+    "A private vocabulary needs at least {fewest:,} documents, or users: with {number:,} there is nobody to replace. "
+    "Nothing was charged."
+)
+
+
+@dataclass(frozen=True)
+class PrivateVocabulary:
+    """Words that many units use, released under the budget of the run: docs/proofs/vocabulary.md.
+
+    `size`: maximum number of words, those with the largest noisy weights. `most_words_per_unit`: maximum number of
+    different words counted per unit.
+    """
+
+    size: int | None = None
+    most_words_per_unit: int = WORDS_PER_UNIT
+
+    threshold_share: ClassVar[float] = THRESHOLD_SHARE
+    """The part of delta for the threshold."""
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What a ledger notes."""
+        return {"vocabulary": "private", **_limits(self)}
+
+    @property
+    def public(self) -> str | None:
+        """What a statement names as public."""
+        return None
+
+
+@dataclass(frozen=True)
+class CandidateVocabulary:
+    """Words of a public list that many units use, chosen under the budget of the run: docs/proofs/candidates.md.
+
+    The names are public, so words need less support than in a `PrivateVocabulary`, and no part of delta is spent; a
+    word that is not in the list is never chosen. `candidates`: the list, the likelier words first. `size`: maximum
+    number of words, those with the largest noisy weights; None for all that stand out from the noise. Where fewer
+    than 20 do, the first words of the list join them. `most_words_per_unit`: maximum number of different candidates
+    counted per unit.
+    """
+
+    candidates: WordList
+    size: int | None = CHOSEN_WORDS
+    most_words_per_unit: int = CANDIDATES_PER_UNIT
+
+    threshold_share: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.candidates, WordList):
+            raise InputError(
+                "The 'candidates' parameter of CandidateVocabulary must be a WordList: see read_word_list and "
+                "named_word_list."
+            )
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        listed = {"candidates": self.candidates.name, "sha256": self.candidates.digest}
+        return {"vocabulary": "candidates", **listed, **_limits(self)}
+
+    @property
+    def public(self) -> str | None:
+        return f"the candidates for the vocabulary, {self.candidates.description}"
+
+
+@dataclass(frozen=True)
+class CorpusVocabulary:
+    """The words that occur in the most documents, without privacy."""
+
+    size: int = 5_000
+    fewest_documents: int = 2
+
+
+Selection = PrivateVocabulary | CandidateVocabulary
+"""A vocabulary that is released under the budget of a run."""
+
+
+def usable_words(words: WordList, tokeniser: Tokeniser) -> list[str]:
+    """The entries of a public list that the tokeniser can give, in its order."""
+    usable = tokeniser.usable(words.words)
+    if not usable:
+        raise InputError(f"No entry of the word list {words.name!r} is a word of the tokeniser.")
+    return usable
+
+
+def released_words(
+    run: PrivateRun,
+    share: float,
+    texts: Iterable[Any],
+    vocabulary: Selection,
+    tokeniser: Tokeniser,
+    account: FitAccount,
+    progress: Progress,
+    n_jobs: int | None = None,
+) -> tuple[list[str], int]:
+    """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
+
+    The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
+    """
+    if iter(texts) is texts:
+        raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
+    limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
+    if isinstance(vocabulary, CandidateVocabulary):
+        names = usable_words(vocabulary.candidates, tokeniser)
+        units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs, frozenset(names))
+        counter = _Counted(units, FEWEST_UNITS, NOBODY_ELSE, account)
+        words = release_candidates(run, counter, names, share=share, **limits)
+    else:
+        units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs)
+        fewest = units_needed(run, share, vocabulary.most_words_per_unit)
+        counter = _Counted(units, fewest, TOO_FEW, account)
+        words = release_vocabulary(run, counter, share=share, **limits)
+    account.note(n_words=len(words))
+    return words, counter.number
+
+
+class _Counted:
+    """Passes units on and counts them; fewer than `fewest` are refused at the end, before anything is charged."""
+
+    def __init__(self, units: Iterable[Iterable[str]], fewest: int, refusal: str, account: FitAccount) -> None:
+        self.units, self.fewest, self.refusal, self.account, self.number = units, fewest, refusal, account, 0
+
+    def __iter__(self) -> Iterator[Iterable[str]]:
+        for unit in self.units:
+            self.number += 1
+            yield unit
+        if self.number < self.fewest:
+            raise InputError(self.refusal.format(fewest=self.fewest, number=self.number))
+        self.account.note(n_units=self.number)
+
+
+def _units(
+    texts: Iterable[Any],
+    tokeniser: Tokeniser,
+    most: int,
+    progress: Progress,
+    n_jobs: int | None,
+    among: Set[str] | None = None,
+) -> Iterator[Iterable[str]]:
+    """The words of each unit (those in `among`): a document where the first one has no label, else a user."""
+    found = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
+    documents = found if among is None else ((among & set(words), label) for words, label in found)
+    first = next(documents, None)
+    if first is None:
+        return
+    pairs = chain([first], documents)
+    if first[1] is None:
+        yield from (_unlabelled(*pair) for pair in pairs)
+    else:
+        for_words, for_labels = tee(pairs)
+        yield from user_units((words for words, _ in for_words), (label for _, label in for_labels), most)
+
+
+def _unlabelled(words: Iterable[str], label: str | None) -> Iterable[str]:
+    if label is not None:
+        raise InputError("Either all documents have a unit or none has.")
+    return words
+
+
+def _limits(vocabulary: Any) -> dict[str, Any]:
+    return {"vocabulary_size": vocabulary.size, "most_words_per_unit": vocabulary.most_words_per_unit}
