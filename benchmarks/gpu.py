@@ -43,6 +43,7 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
     word_topics = np.ascontiguousarray(generator.dirichlet(np.full(n_words, 0.05), n_topics).T + 1e-12)
     rest, directions = np.vstack([frame, frame[:1]]), generator.standard_normal((n_words, n_topics))
     centre = generator.dirichlet(np.ones(len(words)))
+    weights, prior = np.geomspace(1.0, 100.0, n_words), np.full(n_topics, 1.0 / n_topics)
     step, clip = 2.0**-22, 0.02
     return {
         "unigram": unit_sums.NormedCounts(n_words, step),
@@ -55,9 +56,9 @@ def sums_to_check(n_words: int, n_units: int, n_topics: int) -> dict[str, UnitSu
         "second moment": unit_sums.ClippedPairs(words, clip, 2.0**-40, step),
         "frame norms": unit_sums.FrameNormHistograms(words, frame, step),
         "frame moments": unit_sums.ClippedFrameMoments(words, frame, n_units, 2.0, 7.0, step, step, step),
-        "refinement": unit_sums.TopicStatistic(None, word_topics, np.full(n_topics, 1.0 / n_topics), 2.0**-34),
+        "refinement": unit_sums.TopicStatistic(None, word_topics, weights, prior, 2.0**-34),
         "refinement, some words": unit_sums.TopicStatistic(
-            words, np.ascontiguousarray(word_topics[words]), np.full(n_topics, 1.0 / n_topics), 2.0**-34
+            words, np.ascontiguousarray(word_topics[words]), weights[words], prior, 2.0**-34
         ),
     }
 

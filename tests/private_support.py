@@ -123,6 +123,7 @@ class PublicInputs:
     alpha0: float = 1.0
     epsilon: float = 1.0
     split: BudgetSplit = field(default_factory=BudgetSplit)
+    weights: np.ndarray | None = None  # of the words in the refinement; all one
 
     @property
     def frame_of_all_words(self) -> np.ndarray:
@@ -180,8 +181,10 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
             release_unigram(context)
             release_either_second_moment(context, public.words, centre)
             release_inside_frame(context, public.words, public.frame)
-            release_statistic(context, public.topics, REFINEMENT, share)
-            release_statistic(context, public.topics[:, public.words], some, share, public.words)
+            weights = np.ones(public.n_words) if public.weights is None else public.weights
+            release_statistic(context, public.topics, REFINEMENT, share, None, weights)
+            inside = public.topics[:, public.words], weights[public.words]
+            release_statistic(context, inside[0], some, share, public.words, inside[1])
             release_cross_moment(context, public.frame_of_all_words, float(EDGES[public.frame_second_bin]), share)
         entering = run.entering | entering
     assert set(entering) == set(ALL_RELEASES)

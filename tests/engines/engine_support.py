@@ -65,7 +65,7 @@ def every_unit_sum() -> dict[str, UnitSum]:
     words = np.arange(0, N_WORDS, 2)
     generator = np.random.default_rng(3)
     frame = np.linalg.qr(generator.normal(size=(len(words), 5)))[0] * 3.0
-    topics = generator.dirichlet(np.ones(N_WORDS), 4)
+    topics, weights = generator.dirichlet(np.ones(N_WORDS), 4), np.geomspace(1.0, 70.0, N_WORDS)
     step = 2.0**-30
     made = [
         unit_sums.NormedCounts(N_WORDS, step),
@@ -76,12 +76,13 @@ def every_unit_sum() -> dict[str, UnitSum]:
         unit_sums.ClippedPairs(words, 0.05, step, step),
         unit_sums.FrameNormHistograms(words, frame, step),
         unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step, step, step),
-        unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), np.full(4, 0.25), step),
+        unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), weights, np.full(4, 0.25), step),
         FeatureStatistic(
             np.ascontiguousarray(topics.T), np.full(4, 0.25), generator.normal(size=(N_WORDS, 3)), step
         ),
     ]
-    some = unit_sums.TopicStatistic(words, np.ascontiguousarray(topics.T[words]), np.full(4, 0.25), step)
+    inside = np.ascontiguousarray(topics.T[words]), weights[words]
+    some = unit_sums.TopicStatistic(words, *inside, np.full(4, 0.25), step)
     rest = np.vstack([frame, -np.ones(5)])  # with a row for all other words
     more = {
         "TopicStatistic on some words": some,

@@ -107,9 +107,11 @@ def test_fold_in_and_its_norm_to_the_last_bit(document, n_topics):
     gamma, pull = fold_in(indptr, words, counts, word_topics, prior, 4)
     expected = folded_in(counts.tolist(), word_topics[words], prior.tolist(), 4)
     assert (gamma[0].tolist(), pull[0].tolist()) == expected
-    norms, totals = statistic_norms(indptr, words, counts, word_topics, pull)
+    weights = np.geomspace(1.0, 70.0, 40)
+    norms, totals = statistic_norms(indptr, words, counts, word_topics, weights, pull)
     norm = 0.0
-    for count, topic, total in zip(counts.tolist(), word_topics[words], totals.tolist(), strict=True):
+    weighted = (weights[words] * counts).tolist()
+    for count, topic, total in zip(weighted, word_topics[words], totals.tolist(), strict=True):
         expected_total, squares = lanes_of(pull[0], topic)
         assert total == expected_total
         ratio = count / total

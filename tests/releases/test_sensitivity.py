@@ -30,6 +30,7 @@ from private_support import (
     ASSEMBLED_RELEASES,
     EXACT_RELEASES,
     LARGEST_COUNT,
+    SOME_WORDS,
     Document,
     Entering,
     PublicInputs,
@@ -41,6 +42,8 @@ from private_support import (
 )
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
+from private_topics.inference.carried import MOST_WORDS
+from private_topics.releases.statistic import even_weights
 from private_topics.sums import frame_second, norms, quantised, unit_sums
 from private_topics.sums.quantised import ASSEMBLY_ERROR, FrameNorms, QuantisedFrameSums
 
@@ -170,6 +173,30 @@ def test_the_declared_sensitivity_holds_and_is_needed(name, grouped):
     assert check_sensitivity(neighbours, name) > sharp
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check_sensitivity(neighbours, name, WRONG * sharp)
+
+
+def extreme_weights() -> dict[str, np.ndarray]:
+    """Weights of the words: one word apart from the others, steps of all sizes, the largest that a fit can have."""
+    rare, frequent = np.ones(N_WORDS), np.full(N_WORDS, 5e3)
+    rare[3], frequent[1] = 5e3, 1.0
+    largest = np.where(np.arange(N_WORDS) % 2, 1.0, even_weights(np.eye(1, MOST_WORDS)[0]).max())
+    return {"a rare word": rare, "a frequent word": frequent, "every size": np.geomspace(1.0, 1e4, N_WORDS),
+            "the largest": largest}  # fmt: skip
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])
+@pytest.mark.parametrize("kind", extreme_weights())
+def test_no_weights_of_words_move_the_sensitivity(kind, grouped):
+    """A contribution has norm one with its weights in it: the bound holds, and is attained."""
+    for tiny in (False, True):
+        public = dataclasses.replace(
+            public_inputs("parallel", "tight clips", tiny=tiny), weights=extreme_weights()[kind]
+        )
+        units = extreme_users(public)[::2] if grouped else [(one,) for one in extreme_documents(public)[::2]]
+        base = [*BASE[:-1], ({10: 6}, {2: 2})] if grouped else BASE
+        neighbours = [entering_releases(corpus_of_units([*base, unit], N_WORDS), public) for unit in units]
+        for name in ("refinement", SOME_WORDS):
+            assert check_sensitivity(neighbours, name) > SHARP
 
 
 @pytest.mark.slow

@@ -50,7 +50,9 @@ def test_no_size_goes_without_its_clip(size):
     inside = clipped.sums(total_of(clipped, part))
     found["frame second moment"] = inside.second(), CLIP
     found["frame third moment"] = inside.third(), CLIP
-    found["refinement"] = total_of(sums.TopicStatistic(None, topics, np.ones(2), STEP), part)[0] * STEP, 1.0
+    for weights in (np.ones(n_words), np.geomspace(1.0, 1e4, n_words)):
+        statistic = sums.TopicStatistic(None, topics, weights, np.ones(2), STEP)
+        found[f"refinement, weights up to {weights.max():g}"] = total_of(statistic, part)[0] * STEP, 1.0
     for name, (value, bound) in found.items():
         norm = float(np.linalg.norm(value)) / (n_documents * bound)
         assert 0.9 < norm <= 1.0, name

@@ -112,15 +112,15 @@ class PrivateMinibatches:
 
     def __call__(self, weights: np.ndarray) -> np.ndarray:
         """`Σ c_w r_wi / max(norm, clip)` over the minibatch: non-negative, norm at most one. variational.md"""
-        query = self.query()
+        query, alike = self.query(), np.ones(len(weights))
         total = np.zeros(weights.shape, np.int64)
         members = self.run.batch(query, total)
         for block, share in minibatch(self.corpus, members):
             _, pull = fold_in(block.indptr, block.words, block.counts, weights, self.document_prior)
-            norms, totals = statistic_norms(block.indptr, block.words, block.counts, weights, pull)
+            norms, totals = statistic_norms(block.indptr, block.words, block.counts, weights, alike, pull)
             used = norms > 0
             scale = np.where(used, share * SAFETY / np.maximum(np.where(used, norms, 1.0), self.clip), 0.0)
-            add_statistic(block, weights, pull, totals, scale, query.step, total)
+            add_statistic(block, weights, alike, pull, totals, scale, query.step, total)
         released = self.run.release(query, total, consume=True)
         return released.value * self.scale
 

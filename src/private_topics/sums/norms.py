@@ -75,8 +75,11 @@ def frame_norms(indptr, words, counts, lengths, frame, projected):  # type: igno
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[no-untyped-def]
-    """Frobenius norm of each document's statistic `c_w r_wi` (words × topics), and `Σ_i pull·topic` of each entry."""
+def statistic_norms(indptr, words, counts, word_topics, word_weights, pull):  # type: ignore[no-untyped-def]
+    """Frobenius norm of each document's statistic `g_w c_w r_wi` (words × topics), `g` the weights of the words.
+
+    And `Σ_i pull·topic` of each entry.
+    """
     norms = np.zeros(len(indptr) - 1)
     totals = np.empty(len(words))
     for n in prange(len(indptr) - 1):
@@ -85,7 +88,7 @@ def statistic_norms(indptr, words, counts, word_topics, pull):  # type: ignore[n
             total, squares = lane_sums(pull[n], word_topics[words[p]])
             totals[p] = total
             if total > 0.0:
-                ratio = counts[p] / total
+                ratio = word_weights[words[p]] * counts[p] / total
                 norm += ratio * ratio * squares
         norms[n] = np.sqrt(norm)
     return norms, totals

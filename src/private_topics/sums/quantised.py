@@ -207,19 +207,23 @@ class QuantisedFrameSums:
 def add_statistic(
     block: WordBlock,
     word_topics: np.ndarray,
+    word_weights: np.ndarray,
     pull: np.ndarray,
     totals: np.ndarray,
     weights: np.ndarray,
     step: float,
     out: np.ndarray,
 ) -> None:
-    """`out[w, i] += Σ_n trunc(weights[n] c_nw r_nwi / step)`, words × topics, exact; `totals`: `statistic_norms`."""
-    _add_statistic(*block.by_words, block.counts, word_topics, pull, totals, weights / step, out)
+    """`out[w, i] += Σ_n trunc(weights[n] g_w c_nw r_nwi / step)`, words × topics, exact.
+
+    `totals` are those of `statistic_norms`, `g` the `word_weights`.
+    """
+    _add_statistic(*block.by_words, block.counts, word_topics, word_weights, pull, totals, weights / step, out)
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _add_statistic(  # type: ignore[no-untyped-def]
-    order, word_start, by_word, document_of, counts, word_topics, pull, totals, weights, out
+    order, word_start, by_word, document_of, counts, word_topics, word_weights, pull, totals, weights, out
 ):
     k = word_topics.shape[1]
     for o in prange(len(order)):
@@ -230,7 +234,7 @@ def _add_statistic(  # type: ignore[no-untyped-def]
             p = by_word[q]
             n = document_of[p]
             if weights[n] > 0.0 and totals[p] > 0.0:  # also keeps 0 · inf away from the integers
-                scaled = weights[n] * counts[p] / totals[p]
+                scaled = weights[n] * (word_weights[word] * counts[p]) / totals[p]
                 e = pull[n]
                 for a in range(k):
                     row[a] += np.int64(scaled * e[a] * topic[a])

@@ -197,10 +197,14 @@ class ClippedFrameMoments:
 
 @dataclass(frozen=True)
 class TopicStatistic(AddedUp):
-    """`Σ c_w r_wi / norm` under public topics, over some words (None: all): words × topics."""
+    """`Σ g_w c_w r_wi / norm` under public topics, over some words (None: all): words × topics.
+
+    `weights` are the public `g` of those words, all at least one.
+    """
 
     words: np.ndarray | None
     word_topics: np.ndarray
+    weights: np.ndarray
     prior: np.ndarray
     step: float
 
@@ -210,9 +214,9 @@ class TopicStatistic(AddedUp):
     def add(self, part: Part, totals: Totals) -> None:
         block = part.on_all_words() if self.words is None else part.on(self.words)
         _, pull = fold_in(block.indptr, block.words, block.counts, self.word_topics, self.prior)
-        norms, sums = statistic_norms(block.indptr, block.words, block.counts, self.word_topics, pull)
+        norms, sums = statistic_norms(block.indptr, block.words, block.counts, self.word_topics, self.weights, pull)
         weights = unit_weights(np.where(part.lengths >= 3, norms, 0.0), part.share)
-        add_statistic(block, self.word_topics, pull, sums, weights, self.step, totals[0])
+        add_statistic(block, self.word_topics, self.weights, pull, sums, weights, self.step, totals[0])
 
 
 def on_rows(part: Part, words: np.ndarray, frame: np.ndarray) -> WordBlock:

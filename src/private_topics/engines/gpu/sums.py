@@ -206,9 +206,9 @@ def products_of_pairs(rows: Any) -> Any:
 def _add_topic_statistic(wanted: TopicStatistic, slab: Slab, totals: DeviceTotals) -> None:
     xp = cupy()
     statistic = module_of("unit_sums.cu", TOPICS=len(wanted.prior)).get_function("topic_statistic")
-    topics = xp.asarray(np.ascontiguousarray(wanted.word_topics))
+    topics, weights = xp.asarray(np.ascontiguousarray(wanted.word_topics)), xp.asarray(wanted.weights)
     launch(
-        statistic, 4 * slab.n, *slab.rows, slab.lengths, slab.share, topics, xp.asarray(wanted.prior),
+        statistic, 4 * slab.n, *slab.rows, slab.lengths, slab.share, topics, weights, xp.asarray(wanted.prior),
         np.float64(unit_sums.SAFETY), np.float64(wanted.step), totals[0],
     )  # fmt: skip
 

@@ -384,7 +384,8 @@ static __device__ __forceinline__ void load_topic(const double* topics, integer 
 // Four threads a document, thread j the topics j, j + 4, …; the documents of a warp are of nearly one size.
 __global__ void topic_statistic(int n, const int* order, const integer* start, const int* words, const int* counts,
                                 const integer* lengths, const double* share, const double* topics,
-                                const double* prior, double safety, double step, integer* total)
+                                const double* word_weights, const double* prior, double safety, double step,
+                                integer* total)
 {
     const int slot = thread_number() / LANES, lane = threadIdx.x % LANES;
     const int document = slot < n ? order[slot] : 0;
@@ -425,7 +426,8 @@ __global__ void topic_statistic(int n, const int* order, const integer* start, c
     double norm = 0.0;
     for (int i = 0; i < longest; ++i) {
         const bool active = i < size;
-        load_topic(topics, active ? words[first + i] : 0, active, lane, topic);
+        const integer word = active ? words[first + i] : 0;
+        load_topic(topics, word, active, lane, topic);
         double dot = 0.0, squares = 0.0;
 #pragma unroll
         for (int b = 0; b < PER_LANE; ++b) {
@@ -436,7 +438,7 @@ __global__ void topic_statistic(int n, const int* order, const integer* start, c
         dot = across(dot);
         squares = across(squares);
         if (active && dot > 0.0) {
-            const double ratio = counts[first + i] / dot;
+            const double ratio = word_weights[word] * counts[first + i] / dot;
             norm += ratio * ratio * squares;
         }
     }
@@ -452,7 +454,7 @@ __global__ void topic_statistic(int n, const int* order, const integer* start, c
         for (int b = 0; b < PER_LANE; ++b) dot = fma(e[b], topic[b], dot);
         dot = across(dot);
         if (active && weight > 0.0 && dot > 0.0) {
-            const double scaled = weight * counts[first + i] / dot;
+            const double scaled = weight * (word_weights[word] * counts[first + i]) / dot;
 #pragma unroll
             for (int b = 0; b < PER_LANE; ++b)
                 if (lane + LANES * b < TOPICS)
