@@ -19,7 +19,7 @@ from typing import Any
 from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA
 from private_topics.fits import sequential
 from private_topics.inference import carried, denoising
-from private_topics.releases import inside_frame, moments
+from private_topics.releases import inside_frame, moments, statistic
 from private_topics.spectral import frame
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -50,6 +50,7 @@ VARIANTS: tuple[tuple[str, Any, dict[str, Any], dict[str, Any]], ...] = (  # nam
     ("half as many topics", carried, {"CARRIED_NOISE": 0.5}, {}),
     ("simplex projection only", denoising, NO_BLEND, {}),
     ("directions 30 % above the edge", frame, {"ABOVE_EDGE": 1.3}, {}),
+    ("no weights of words", statistic, {"WEIGHT_EXPONENT": 0.0}, {}),
     ("two refinement steps", sequential, {}, {"refine_steps": 2}),
     ("eight refinement steps", sequential, {}, {"refine_steps": 8}),
     ("less for the spectral stage", sequential, {}, {"budget_split": SPLIT.replace(second=0.1, refine=0.755)}),

@@ -144,6 +144,25 @@ def test_projection_equals_the_best_support(row):
     np.testing.assert_allclose(project_to_simplex(row[None])[0], best, atol=1e-12)
 
 
+@given(rows_of_any_sign, st.integers(0, 2**31))
+def test_projection_by_variances(rows, seed):
+    """Optimal: `(s - x)/v` is one multiplier on the support of x and at most that elsewhere."""
+    variances = 10.0 ** np.random.default_rng(seed).uniform(-4, 4, rows.shape[1])
+    projected = project_to_simplex(rows, variances)
+    assert projected.min() >= 0
+    np.testing.assert_allclose(projected.sum(axis=1), 1.0, atol=1e-14)
+    for row, x in zip(rows, projected, strict=True):
+        multiplier = (row[x > 0].sum() - 1.0) / variances[x > 0].sum()
+        np.testing.assert_allclose(x[x > 0], (row - multiplier * variances)[x > 0], atol=1e-11)
+        assert (row - multiplier * variances)[x == 0].max(initial=-1.0) <= 1e-11
+
+
+@given(rows_of_any_sign)
+def test_equal_variances_are_none(rows):
+    variances = np.full(rows.shape[1], 0.25)
+    np.testing.assert_array_equal(project_to_simplex(rows, variances), project_to_simplex(rows))
+
+
 def test_projection_of_rows_that_dwarf_one():
     """At 1e16 the 1 of the simplex is below the rounding of the sums: the largest entry must still win."""
     row = np.array([[1e16, -3e15, 9.9e15, 0.155]])

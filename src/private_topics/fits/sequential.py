@@ -47,7 +47,7 @@ from private_topics.releases.norms import (
     SECOND_NORMS,
 )
 from private_topics.releases.release import FitContext
-from private_topics.releases.statistic import REFINEMENT, release_statistic
+from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
 from private_topics.spectral.frame import Frame, frame_of, leading
 from private_topics.threads import one_order
 
@@ -76,7 +76,7 @@ FRACTIONS = {
 }
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
-NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.7, 0.1  # the unigram's part: research/choices.py
+NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.65, 0.1  # the unigram's part: research/choices.py
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
 
@@ -142,20 +142,20 @@ def refined_topics(
     inside, part = on_some_words(spectral.on_all_words, words), on_some_words(unigram[None], words)[0]
     lean = unigram_in_start(len(inside) * noise_per_topic, refuted=spectral.leftover.large)
     topics = (1.0 - lean) * inside + lean * part
-    total = np.zeros_like(topics)
+    total, weights = np.zeros_like(topics), even_weights(part)
     weight_sum = squares = 0.0
     for step in range(1, steps + 1):
         context.progress.stage(f"refinement {step} of {steps}")
-        released = release_statistic(context, topics, REFINEMENT.numbered(step), share / steps, words)
-        total += step * released.value.T
+        released = release_statistic(context, topics, REFINEMENT.numbered(step), share / steps, words, weights)
+        total += step * released.value.T / weights
         weight_sum += step
         squares += step**2
-        sigma = released.sigma * np.sqrt(squares) / weight_sum
-        topics = denoised_topics(total / weight_sum, part, sigma)
+        noise = released.sigma * np.sqrt(squares) / (weight_sum * weights)
+        topics = denoised_topics(total / weight_sum, part, noise)
         everywhere = topics if words is None else on_all_words(topics, words, unigram)
         if step == 1 < steps:
             left = share * (steps - 1) / steps
-            if spectral.contradict(everywhere, noise_of(total, sigma), extended_noise(context, spectral, left)):
+            if spectral.contradict(everywhere, noise_of(total, noise), extended_noise(context, spectral, left)):
                 return extended_topics(context, spectral, left)
     shares = np.maximum(total.sum(axis=1), 1e-3 * np.abs(total).sum() / len(total))
     return everywhere, context.alpha0 * shares / shares.sum()
@@ -165,11 +165,9 @@ def unigram_in_start(noise: float, *, refuted: bool) -> float:
     """How far the start of the refinement leans on the unigram.
 
     The noisier the refinement will be, the more. Where what was released refutes the model of the documents, a sharp
-    start ends in a poor local optimum.
+    start ends in a poor local optimum, with noise or without.
     """
-    noisy = noise / (noise + HALF_START_NOISE)
-    sure = REFUTED_START if refuted else 0.0
-    return sure + (NOISY_START - sure) * noisy
+    return REFUTED_START if refuted else NOISY_START * noise / (noise + HALF_START_NOISE)
 
 
 def on_some_words(topics: np.ndarray, words: np.ndarray | None) -> np.ndarray:
@@ -181,9 +179,9 @@ def on_some_words(topics: np.ndarray, words: np.ndarray | None) -> np.ndarray:
     return result
 
 
-def noise_of(statistic: np.ndarray, sigma: float) -> float:
-    """Noise over signal of a statistic, both as lengths."""
-    return float(sigma * np.sqrt(statistic.size) / np.linalg.norm(statistic))
+def noise_of(statistic: np.ndarray, noise: np.ndarray) -> float:
+    """Noise over signal of a statistic, both as lengths; `noise` of the entries of each word."""
+    return float(np.linalg.norm(noise) * np.sqrt(len(statistic)) / np.linalg.norm(statistic))
 
 
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:

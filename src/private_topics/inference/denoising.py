@@ -20,7 +20,7 @@ RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
 SHAPE_SAMPLE = 8192
 CLEAR, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 30.0, 60, 3
 UNIGRAM_GRID = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01), 0.0, 24)), np.linspace(1.25, CLEAR + 3, 128)))
-FLOOR_PER_NOISE, LARGEST_FLOOR = 0.03, 0.1
+FLOOR_PER_NOISE, LARGEST_FLOOR = 0.015, 0.1
 LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
 
 
@@ -47,47 +47,47 @@ def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
     return result
 
 
-def noise_level(statistic: np.ndarray, sigma: float) -> float:
-    """The noise of an entry over the mean entry: below 0.1 nearly exact, above one mostly noise."""
-    return float(sigma * statistic.size / max(statistic.sum(), sigma))
+def noise_level(statistic: np.ndarray, noise: np.ndarray) -> float:
+    """One over the mean entry, in units of its noise: below 0.1 nearly exact, above one mostly noise."""
+    return float(statistic.size / max((statistic / noise).sum(), 1.0))
 
 
-def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, sigma: float) -> np.ndarray:
-    """Topics (k × d, rows on the simplex) from a noisy statistic whose entries have noise `sigma`."""
-    level = noise_level(statistic, sigma)
-    totals = np.maximum(statistic.sum(axis=1, keepdims=True), sigma)
-    topics = project_to_simplex(statistic / totals)
+def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Topics (k × d, rows on the simplex) from a noisy statistic, `noise` that of the entries of each word."""
+    level = noise_level(statistic, noise)
+    totals = np.maximum(statistic.sum(axis=1, keepdims=True), noise.max())
+    topics = project_to_simplex(statistic / totals, noise**2)
     blend = LARGEST_BLEND * level**2 / (level**2 + HALF_BLEND**2)
     if blend > 0.02:
-        topics = (1.0 - blend) * topics + blend * gamma_posterior(statistic, unigram, sigma)
+        topics = (1.0 - blend) * topics + blend * gamma_posterior(statistic, unigram, noise)
     floor = min(LARGEST_FLOOR, FLOOR_PER_NOISE * level)
     result: np.ndarray = (1.0 - floor) * topics + floor * unigram
     return result
 
 
-def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, sigma: float) -> np.ndarray:
+def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Posterior mean topics when entry (i, w) is `share_i · unigram_w · total` times a gamma variable of mean one."""
     n_topics = len(statistic)
-    total = max(float(statistic.sum()), sigma)
+    total = max(float(statistic.sum()), float(noise.max()))
     share = np.maximum(statistic.sum(axis=1) / total, 0.2 / n_topics)
     share /= share.sum()
-    shape = _best_shape(statistic, share, unigram * total, sigma)
-    ratios, log_prior = _gamma_prior(shape)
-    estimate = statistic
+    scaled, mass = statistic / noise, unigram * total / noise
+    ratios, log_prior = _gamma_prior(_best_shape(scaled, share, mass))
+    estimate = np.empty_like(statistic)
     for _ in range(GAMMA_ROUNDS):
-        estimate = np.empty_like(statistic)
-        _posterior_means(statistic / sigma, share, unigram * total / sigma, ratios, log_prior, estimate)
+        _posterior_means(scaled, share, mass, ratios, log_prior, estimate)
+        estimate *= noise
         share = estimate.sum(axis=1) / estimate.sum()
         estimate *= unigram * total / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
     result: np.ndarray = estimate / estimate.sum(axis=1, keepdims=True)
     return result
 
 
-def _best_shape(statistic: np.ndarray, share: np.ndarray, mass: np.ndarray, sigma: float) -> float:
-    """The gamma shape of largest marginal likelihood, on a fixed sample of the entries."""
-    chosen = np.linspace(0, statistic.size - 1, min(statistic.size, SHAPE_SAMPLE)).astype(np.int64)
-    value = statistic.ravel()[chosen] / sigma
-    mean = share[chosen // len(mass)] * mass[chosen % len(mass)] / sigma
+def _best_shape(scaled: np.ndarray, share: np.ndarray, mass: np.ndarray) -> float:
+    """The gamma shape of largest marginal likelihood, on a fixed sample of the entries, in units of their noise."""
+    chosen = np.linspace(0, scaled.size - 1, min(scaled.size, SHAPE_SAMPLE)).astype(np.int64)
+    value = scaled.ravel()[chosen]
+    mean = share[chosen // len(mass)] * mass[chosen % len(mass)]
     scores = [_log_likelihoods(value, mean, *_gamma_prior(shape)).sum() for shape in SHAPES]
     return SHAPES[int(np.argmax(scores))]
 

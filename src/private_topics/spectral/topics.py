@@ -62,13 +62,19 @@ def floored(topics: np.ndarray, unigram: np.ndarray) -> np.ndarray:
     return result
 
 
-def project_to_simplex(rows: np.ndarray) -> np.ndarray:
-    """Euclidean projection of each row onto {x >= 0, Σx = 1} (sort and threshold)."""
-    rows = rows - rows.max(axis=1, keepdims=True)  # same projection, and the 1 is not lost to rounding in large rows
-    ordered = -np.sort(-rows, axis=1)
-    excess = np.cumsum(ordered, axis=1) - 1.0
-    index = np.arange(1, rows.shape[1] + 1)
-    support = (ordered - excess / index > 0).sum(axis=1)
-    threshold = np.take_along_axis(excess, support[:, None] - 1, axis=1) / support[:, None]
-    result: np.ndarray = np.maximum(rows - threshold, 0.0)
+def project_to_simplex(rows: np.ndarray, variances: np.ndarray | None = None) -> np.ndarray:
+    """Projection of each row `s` onto {x >= 0, Σx = 1}: the x of least `Σ (x - s)²/variances` (sort and threshold).
+
+    Euclidean without `variances`. What the row has too much is taken from its entries in proportion to them.
+    """
+    spread = np.ones(rows.shape[1]) if variances is None else variances / variances.max()
+    levels = rows / spread
+    levels = levels - levels.max(axis=1, keepdims=True)  # same projection, and the 1 is not lost to rounding
+    order = np.argsort(-levels, axis=1, kind="stable")
+    ordered = np.take_along_axis(levels, order, axis=1)
+    excess = np.cumsum(ordered * spread[order], axis=1) - 1.0
+    thresholds = excess / np.cumsum(spread[order], axis=1)
+    support = (ordered > thresholds).sum(axis=1)
+    threshold = np.take_along_axis(thresholds, support[:, None] - 1, axis=1)
+    result: np.ndarray = np.maximum(levels - threshold, 0.0) * spread
     return result / result.sum(axis=1, keepdims=True)
