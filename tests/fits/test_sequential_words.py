@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from private_topics import PrivacyWarning
+from private_topics.fits.sequential import HALF_START_NOISE, NOISY_START, REFUTED_START, unigram_in_start
 from private_topics.inference.carried import (
     LEAST_COVERED,
     SMALLEST_REFINED,
@@ -72,6 +73,12 @@ def test_a_warning_only_where_topics_are_missing(carried, wanted, said):
         warnings.simplefilter("always", PrivacyWarning)
         warn_if_fewer(carried, wanted)
     assert [said in str(each.message) for each in heard] == ([] if said is None else [True])
+
+
+def test_the_start_leans_on_the_unigram_where_documents_refute_the_model_or_noise_is_large():
+    assert unigram_in_start(0.0, refuted=False) == 0.0
+    assert unigram_in_start(HALF_START_NOISE, refuted=False) == pytest.approx(NOISY_START / 2)
+    assert unigram_in_start(0.0, refuted=True) == unigram_in_start(5.0, refuted=True) == REFUTED_START
 
 
 def test_equally_frequent_words_are_not_cut():

@@ -21,7 +21,7 @@ SHAPE_SAMPLE = 8192
 CLEAR, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 30.0, 60, 3
 UNIGRAM_GRID = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01), 0.0, 24)), np.linspace(1.25, CLEAR + 3, 128)))
 FLOOR_PER_NOISE, LARGEST_FLOOR = 0.015, 0.1
-LARGEST_BLEND, HALF_BLEND = 0.5, 0.25
+LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
 
 
 def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
@@ -29,29 +29,22 @@ def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
 
     A weight of more than `CLEAR` times the noise is taken as it is.
     """
-    value, _ = unigram_fit(noisy / sigma)
-    value = np.maximum(value, 1e-4 * value.mean())
-    result: np.ndarray = value / value.sum()
-    return result
-
-
-def unigram_fit(scaled: np.ndarray) -> tuple[np.ndarray, float]:
-    """Posterior means of weights with noise one, and the log-likelihood of those that are not clear."""
+    scaled = noisy / sigma
     unclear = scaled[scaled < CLEAR]
-    value, score = scaled.copy(), 0.0
+    value = scaled.copy()
     if len(unclear):
         points = unclear if len(unclear) <= 2048 else np.quantile(unclear, (np.arange(2048) + 0.5) / 2048)
         likelihood = -0.5 * (points[:, None] - UNIGRAM_GRID) ** 2
-        largest = likelihood.max(axis=1, keepdims=True)
-        likelihood = np.exp(likelihood - largest)
+        likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
         prior = np.full(len(UNIGRAM_GRID), 1.0 / len(UNIGRAM_GRID))
         for _ in range(UNIGRAM_ROUNDS):
             prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
         mean = (likelihood @ (prior * UNIGRAM_GRID)) / (likelihood @ prior)
         order = np.argsort(points, kind="stable")
         value[scaled < CLEAR] = np.interp(unclear, points[order], mean[order])
-        score = float((np.log(likelihood @ prior) + largest[:, 0]).mean()) * len(unclear)
-    return value, score
+    value = np.maximum(value, 1e-4 * value.mean())
+    result: np.ndarray = value / value.sum()
+    return result
 
 
 def noise_level(statistic: np.ndarray, noise: np.ndarray) -> float:
