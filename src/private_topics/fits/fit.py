@@ -50,6 +50,7 @@ class Fit:
     releases : every release that it may make, in order; released values decide which of them it makes.
     model : the functions between the releases; None where a separate estimator has them.
     fractions : the parts of the budget, named as the releases name them; empty where all have equal parts.
+    fractions_for : the same by public numbers: mu times the units, topics, words; None where they do not matter.
     gaussian : the calibration of its noise where epsilons add up, as published; None where the proved one is used.
     pure : whether there is no delta at all.
     reasons : why its guarantee is not proved; empty where it is.
@@ -60,6 +61,7 @@ class Fit:
     releases: tuple[Release, ...]
     model: Callable[[FitContext], PrivateModel] | None
     fractions: Mapping[str, float]
+    fractions_for: Callable[[float, int, int], Mapping[str, float]] | None = None
     gaussian: Calibration | None = None
     pure: bool = False
     reasons: tuple[str, ...] = ()
@@ -74,14 +76,18 @@ class Fit:
         """The release behind a line of a statement."""
         return next((release for release in self.releases if release.made(line)), None)
 
-    def split(self, refine_steps: int, eigenvalue: float = 1.0) -> BudgetSplit:
-        """The default fractions: without refinement nothing is kept for it.
+    def split(
+        self, refine_steps: int, eigenvalue: float = 1.0, fractions: Mapping[str, float] | None = None
+    ) -> BudgetSplit:
+        """The default `fractions`: without refinement nothing is kept for it.
 
         The smaller the `eigenvalue` of the whitened tensor, the more of the refinement's fraction goes to the tensor.
         """
-        split = BudgetSplit(**self.fractions)
-        if not refine_steps or not split["refine"]:
+        split = BudgetSplit(**(fractions or self.fractions))
+        if not refine_steps:
             return split.without_refinement()
+        if not split["refine"]:
+            return split
         tensor = min(max(split["tensor"], LARGEST_TENSOR), split["tensor"] / min(1.0, eigenvalue))
         return split.replace(tensor=tensor, refine=split["refine"] + split["tensor"] - tensor)
 
@@ -93,11 +99,11 @@ class Fit:
         needed = [name for name in split if name in once]
         if min(split[name] for name in needed) <= 0:
             raise PrivacyError(f"BudgetSplit needs positive fractions for {', '.join(needed)}.")
-        for release in self.releases:
-            if release.repeated and refined and release.share is not None and split[release.share] <= 0:
-                raise PrivacyError(
-                    f"refine_steps > 0 needs a positive {release.share!r} fraction in the BudgetSplit."
-                )
+        repeated = [r.share for r in self.releases if r.repeated and r.share is not None]
+        if refined and repeated and not any(split[share] > 0 for share in repeated):
+            raise PrivacyError(
+                f"refine_steps > 0 needs a positive {' or '.join(map(repr, repeated))} fraction in the BudgetSplit."
+            )
 
     def budget(self, epsilon: Any, delta: Any) -> PrivacyBudget:
         return PureBudget(epsilon) if self.pure else PrivacyBudget(epsilon, delta)
@@ -177,11 +183,12 @@ class BudgetSplit(Mapping[str, float]):
     def without_refinement(self) -> BudgetSplit:
         """The fraction of the refinement given to second moment, frame and tensor, in their proportions."""
         spectral = self["second"] + self["frame"] + self["tensor"]
-        if not self["refine"] or not spectral:
+        refined = self["refine"] + self["features"]
+        if not refined or not spectral:
             return self
-        grown = 1.0 + self["refine"] / spectral
+        grown = 1.0 + refined / spectral
         changed = {name: grown * self[name] for name in ("second", "frame", "tensor")}
-        return self.replace(**changed, refine=0.0)
+        return self.replace(**changed, refine=0.0, features=0.0)
 
 
 def _rebuilt(fractions: dict[str, float]) -> BudgetSplit:

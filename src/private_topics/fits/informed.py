@@ -1,33 +1,45 @@
 """The sequential release with public knowledge of words: what they mean need not be learnt from the corpus.
 
-    unigram → second moment in a public basis → moments inside its frame → topics → their features → topics
+    unigram → norms → second moment in a public basis → frame → moments inside it → topics → features → counts
 
 The basis and the features come from public word vectors under the released unigram. `k × (r + 1)` features of topics
-have far less noise than `k × d` counts, which is what makes small corpora possible.
+have far less noise than `k × d` expected counts: small corpora get features alone, larger ones counts after them, the
+largest the sequential fit, which needs no vectors. Where the released moment says that the vectors know little of the
+corpus, the rest of the budget goes to the sequential fit too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
+from private_topics.fits import sequential
 from private_topics.fits.fit import Fit, PrivateModel, Spectrum
-from private_topics.inference.carried import check_size, warn_if_fewer
+from private_topics.inference.carried import Averaged, check_size, shares_of, warn_if_fewer
+from private_topics.inference.denoising import informed_topics
 from private_topics.inference.features import Features
-from private_topics.inference.informed_unigram import informed_unigram
-from private_topics.privacy.mechanisms import Released
 from private_topics.releases.features import FEATURES, release_features
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
 from private_topics.releases.moments import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
 from private_topics.releases.norms import FRAME_SECOND_NORMS, FRAME_THIRD_NORMS, PUBLIC_NORMS
-from private_topics.releases.public_basis import PUBLIC_SECOND, BasisMoment, release_public_second, with_constant
+from private_topics.releases.public_basis import (
+    PUBLIC_SECOND,
+    PublicMoment,
+    release_again,
+    release_public_second,
+    with_constant,
+)
 from private_topics.releases.release import FitContext
+from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
 from private_topics.spectral.frame import CentralMoments, Frame, directions_of, leading
 from private_topics.spectral.public_basis import PublicBasis, centred_vectors, lifted, public_basis
 from private_topics.spectral.topics import floored, simplex_rows
 from private_topics.spectral.whitening import Whitening, top_eigenpairs
 from private_topics.threads import one_order
 
-RELEASES = (
+PUBLIC = (
     UNIGRAM,
     PUBLIC_NORMS,
     PUBLIC_SECOND,
@@ -37,8 +49,11 @@ RELEASES = (
     FRAME_THIRD,
     UNIGRAM_AGAIN,
     FEATURES,
+    REFINEMENT,
 )
-FRACTIONS = {
+"""The releases of a fit that trusts the public vectors."""
+RELEASES = (*PUBLIC[:3], *(r for r in sequential.RELEASES if r not in PUBLIC[:9]), *PUBLIC[3:9])
+FEW = {
     "unigram": 0.25,
     "histograms": 0.015,
     "second": 0.2,
@@ -47,49 +62,95 @@ FRACTIONS = {
     "features": 0.435,
     "refine": 0.0,
 }
-BASIS_RANK, FEATURE_RANK = 50, 30
-STEPS, LEAN = 3, 0.3
+MANY = FEW | {"unigram": 0.08, "second": 0.15, "features": 0.1, "refine": 0.555}
+FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
+WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
+LOOK, SECOND_LOOK = 0.25, 0.12  # of the fractions for unigram and second moment, before it is known what the vectors are worth
+SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
+FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
+COUNT_LEAN = 0.6
+SHOWN = 10
+
+
+def fractions_for(budget: float, n_topics: int, n_words: int) -> Mapping[str, float]:
+    """How the budget is split, by public numbers: `budget` is mu times the number of units."""
+    if words_enough(budget, n_topics):
+        return sequential.FRACTIONS | {"features": 0.0}
+    noise = n_topics * n_words / budget
+    many = float(np.clip(np.log(FEATURES_ALONE / noise) / np.log(FEATURES_ALONE / COUNTS_TOO), 0.0, 1.0))
+    return {name: (1.0 - many) * FEW[name] + many * MANY[name] for name in FEW}
+
+
+def words_enough(budget: float, n_topics: int) -> bool:
+    """Whether the sequential fit finds the topics by itself."""
+    return budget >= WORDS_ENOUGH * n_topics
 
 
 def model(context: FitContext) -> PrivateModel:
+    """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
-    knowledge = context.knowledge
-    assert knowledge is not None
-    context.progress.stage("unigram")
-    noisy_unigram = release_unigram(context)
-    unigram = known_unigram(context, noisy_unigram.value, noisy_unigram.sigma)
-    context.progress.stage("second moment")
+    context.progress.stage(sequential.STAGES[0])
+    if words_enough(context.run.mu_total * context.n_units, context.n_topics) and not context.split["features"]:
+        return sequential.model(replace(context, releases=sequential.RELEASES))
+    public = replace(context, releases=PUBLIC)
+    look = LOOK * public.share(UNIGRAM), SECOND_LOOK * public.share(PUBLIC_SECOND)
+    noisy_unigram = release_unigram(public, share=look[0])
+    unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
+    context.progress.stage(sequential.STAGES[1])
     with one_order():
-        basis = public_basis(knowledge.vectors, unigram, BASIS_RANK)
-    frame = frame_in(release_public_second(context, basis), context.n_topics)
+        basis = public_basis(vectors_of(context), unigram, basis_rank(context))
+    moment = release_public_second(public, basis, look[1])
+    if not moment.known:
+        left = 1.0 - sum(look) - public.share(PUBLIC_NORMS)
+        return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
+    unigram = sequential.unigram_of(
+        context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
+    )
+    moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])
+    frame = frame_of_moment(moment, context.n_topics)
     k = min(context.n_topics, frame.supported + 1)
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
-        return unigram_model(context, noisy_unigram, frame)
-    context.progress.stage("moments inside the frame")
-    start = spectral_start(context, basis, leading(frame, k - 1))
-    topics, alpha = feature_topics(context, start, unigram, knowledge.vectors)
+        return PrivateModel(unigram[None], np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
+    context.progress.stage(sequential.STAGES[2])
+    topics = spectral_start(public, basis, leading(frame, k - 1))
+    alpha = np.full(k, context.alpha0 / k)
+    if context.refine_steps:
+        if context.split["features"]:
+            topics, alpha = topics_of_features(public, topics, unigram)
+        if context.split["refine"]:
+            topics, alpha = topics_of_counts(public, topics, unigram)
     return PrivateModel(topics, alpha, frame.supported + 1, Spectrum.of(frame))
 
 
-def known_unigram(context: FitContext, noisy: np.ndarray, sigma: float) -> np.ndarray:
-    knowledge = context.knowledge
-    assert knowledge is not None
-    with one_order():
-        even = np.full(context.n_words, 1.0 / context.n_words)
-        features = centred_vectors(knowledge.vectors, even, FEATURE_RANK)
-        return informed_unigram(noisy, sigma, knowledge.log_frequencies, features)
+def vectors_of(context: FitContext) -> np.ndarray:
+    assert context.knowledge is not None
+    return context.knowledge.vectors
 
 
-def frame_in(moment: BasisMoment, n_topics: int) -> Frame:
+def basis_rank(context: FitContext) -> int:
+    """The noise edge grows with the root of the rank, so few directions where noise is large."""
+    budget = context.run.mu_total * context.n_units
+    return int(np.clip(budget / BUDGET_PER_DIRECTION, SMALLEST_RANK, LARGEST_RANK))
+
+
+def frame_of_moment(moment: PublicMoment, n_topics: int) -> Frame:
+    """Top directions of the noisy second moment in the public basis, floored at the known noise edge."""
+    edge = moment.noise * float(np.sqrt(2.0 * moment.basis.rank))
     with one_order():
-        edge = moment.noise * float(np.sqrt(2.0 * len(moment.value)))
-        rank = min(n_topics + 10, len(moment.value))
-        values, vectors = top_eigenpairs(moment.value, rank)
-        return Frame(Whitening(vectors, np.maximum(values, edge)), values, edge)
+        values, vectors = top_eigenpairs(moment.central, min(n_topics + SHOWN, moment.basis.rank))
+    return Frame(Whitening(vectors, np.maximum(values, edge)), values, edge)
+
+
+def without_knowledge(context: FitContext, left: float) -> FitContext:
+    """The sequential fit with what is left of the budget; it has a unigram."""
+    usual = dict(sequential.FRACTIONS) | {"unigram": 0.0}
+    split = {name: left * part / sum(usual.values()) for name, part in usual.items()}
+    return replace(context, releases=sequential.RELEASES, split=split | {"features": 0.0})
 
 
 def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.ndarray:
+    """Topics from the moments inside the frame: deviations from the unigram, on all words."""
     with one_order():
         rows = with_constant(basis.rows @ frame.matrix)
     second, third = release_inside_frame(context, np.arange(context.n_words), rows)
@@ -100,29 +161,38 @@ def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.
         return floored(simplex_rows(basis.topics(coordinates)), basis.centre)
 
 
-def feature_topics(
-    context: FitContext, start: np.ndarray, unigram: np.ndarray, vectors: np.ndarray
+def topics_of_features(
+    context: FitContext, start: np.ndarray, unigram: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of variational EM on released features, each estimate a weighted average of all so far; and the prior."""
     with one_order():
         centre = lifted(unigram)
-        features = Features.of(centred_vectors(vectors, centre, FEATURE_RANK), centre)
-    topics = (1.0 - LEAN) * start + LEAN * unigram
-    share = context.share(FEATURES)
-    total, weights, squares = 0.0, 0.0, 0.0
-    for step in range(1, STEPS + 1):
-        context.progress.stage(f"features {step} of {STEPS}")
-        released = release_features(context, topics, features.rows, step, share / STEPS)
-        total = total + step * released.value
-        weights, squares = weights + step, squares + step**2
+        features = Features.of(centred_vectors(vectors_of(context), centre, FEATURE_RANK), centre)
+    topics = (1.0 - FEATURE_LEAN) * start + FEATURE_LEAN * unigram
+    share = context.share(FEATURES) / FEATURE_STEPS
+    averaged = Averaged()
+    for step in range(1, FEATURE_STEPS + 1):
+        context.progress.stage(f"features {step} of {FEATURE_STEPS}")
+        released = release_features(context, topics, features.rows, step, share)
+        averaged.add(step, released.value)
         with one_order():
-            topics, mass = features.topics(total / weights, released.sigma * squares**0.5 / weights, unigram)
+            topics, mass = features.topics(averaged.value, released.sigma * averaged.noise, unigram)
     return topics, context.alpha0 * mass / mass.sum()
 
 
-def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:
-    value, sigma = sharpened_unigram(context, first, context.unspent())
-    topics = known_unigram(context, value, sigma)[None, :]
-    return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
+def topics_of_counts(context: FitContext, start: np.ndarray, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same on released expected counts, which are expected to be those of the features."""
+    topics = (1.0 - COUNT_LEAN) * start + COUNT_LEAN * unigram
+    weights, steps = even_weights(unigram), context.refine_steps
+    share = context.share(REFINEMENT) / steps
+    averaged = Averaged()
+    for step in range(1, steps + 1):
+        context.progress.stage(f"refinement {step} of {steps}")
+        released = release_statistic(context, topics, REFINEMENT.numbered(step), share, weights=weights)
+        averaged.add(step, released.value.T / weights)
+        noise = released.sigma * averaged.noise / weights
+        topics = informed_topics(averaged.value, start, unigram, noise)
+    return topics, context.alpha0 * shares_of(averaged.value)
 
 
-INFORMED = Fit("informed", RELEASES, model, FRACTIONS)
+INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for)

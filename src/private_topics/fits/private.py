@@ -83,7 +83,7 @@ class PrivateFit:
                 run=self.run,
                 corpus=corpus,
                 releases=settings.fit.releases,
-                split=self._split(),
+                split=self._split(corpus),
                 n_topics=settings.n_topics,
                 alpha0=settings.alpha0,
                 refine_steps=settings.refine_steps,
@@ -113,11 +113,15 @@ class PrivateFit:
         )
         return model, statement
 
-    def _split(self) -> Any:
+    def _split(self, corpus: Corpus) -> Any:
         settings, fit = self.settings, self.settings.fit
         if settings.split is not None or fit.adds_up:
             return settings.split or fit.fractions
-        return fit.split(settings.refine_steps, equal_eigenvalue(settings.n_topics, settings.alpha0))
+        fractions = fit.fractions
+        if fit.fractions_for is not None:
+            budget = self.run.mu_total * corpus.n_units
+            fractions = fit.fractions_for(budget, settings.n_topics, corpus.n_words)
+        return fit.split(settings.refine_steps, equal_eigenvalue(settings.n_topics, settings.alpha0), fractions)
 
     def _check_units(self, corpus: Corpus) -> None:
         check_units(corpus)

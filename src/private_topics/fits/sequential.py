@@ -16,16 +16,19 @@ from private_topics.fits.fit import Fit, PrivateModel, Spectrum
 from private_topics.fits.spectral_topics import SpectralTopics, extended_noise, extended_topics, spectral_topics
 from private_topics.inference.carried import (
     TAIL_SHARE,
+    Averaged,
     RefinedWords,
     averaged_noise,
     carried_topics,
     check_size,
     most_frequent,
     on_all_words,
+    shares_of,
     spectral_words,
     warn_if_fewer,
 )
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
+from private_topics.inference.informed_unigram import informed_unigram
 from private_topics.privacy.mechanisms import Released
 from private_topics.releases.cross_moment import CROSS_MOMENT
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD
@@ -49,6 +52,7 @@ from private_topics.releases.norms import (
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
 from private_topics.spectral.frame import Frame, frame_of, leading
+from private_topics.spectral.public_basis import centred_vectors
 from private_topics.threads import one_order
 
 RELEASES = (
@@ -77,6 +81,7 @@ FRACTIONS = {
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
 NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.65, 0.1  # the unigram's part: research/choices.py
+UNIGRAM_FEATURES = 30  # of public vectors, for the word frequencies
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
 
@@ -85,7 +90,11 @@ def model(context: FitContext) -> PrivateModel:
     check_size(context.n_words, context.n_topics)
     context.progress.stage(STAGES[0])
     noisy_unigram = release_unigram(context)
-    unigram = unigram_posterior(noisy_unigram.value, noisy_unigram.sigma)
+    return model_of(context, noisy_unigram, unigram_of(context, noisy_unigram.value, noisy_unigram.sigma))
+
+
+def model_of(context: FitContext, noisy_unigram: Released, unigram: np.ndarray) -> PrivateModel:
+    """The rest of the fit, from the released unigram on."""
     words = most_frequent(unigram, spectral_words(context.run.mu_total, context.n_units))
     context.progress.stage(STAGES[1])
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
@@ -107,6 +116,16 @@ def model(context: FitContext) -> PrivateModel:
     return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
 
 
+def unigram_of(context: FitContext, noisy: np.ndarray, sigma: float) -> np.ndarray:
+    """Word frequencies from noisy ones, and from what is publicly known of the words."""
+    knowledge = context.knowledge
+    if knowledge is None:
+        return unigram_posterior(noisy, sigma)
+    with one_order():
+        features = centred_vectors(knowledge.vectors, np.full(len(noisy), 1.0 / len(noisy)), UNIGRAM_FEATURES)
+        return informed_unigram(noisy, sigma, knowledge.log_frequencies, features)
+
+
 def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray, n_topics: int) -> Frame:
     """The public frame: top directions of the noisy second moment, floored at the known noise edge.
 
@@ -122,7 +141,7 @@ def refined_inside(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Topics refined on some words, and the prior. The others keep their unigram share, which is sharpened."""
     share = context.share(REFINEMENT)
-    unigram = unigram_posterior(*sharpened_unigram(context, first, TAIL_SHARE * share))
+    unigram = unigram_of(context, *sharpened_unigram(context, first, TAIL_SHARE * share))
     return refined_topics(context, words, spectral, unigram, noise_per_topic, (1.0 - TAIL_SHARE) * share)
 
 
@@ -142,23 +161,19 @@ def refined_topics(
     inside, part = on_some_words(spectral.on_all_words, words), on_some_words(unigram[None], words)[0]
     lean = unigram_in_start(len(inside) * noise_per_topic, refuted=spectral.leftover.large)
     topics = (1.0 - lean) * inside + lean * part
-    total, weights = np.zeros_like(topics), even_weights(part)
-    weight_sum = squares = 0.0
+    averaged, weights = Averaged(), even_weights(part)
     for step in range(1, steps + 1):
         context.progress.stage(f"refinement {step} of {steps}")
         released = release_statistic(context, topics, REFINEMENT.numbered(step), share / steps, words, weights)
-        total += step * released.value.T / weights
-        weight_sum += step
-        squares += step**2
-        noise = released.sigma * np.sqrt(squares) / (weight_sum * weights)
-        topics = denoised_topics(total / weight_sum, part, noise)
+        averaged.add(step, released.value.T / weights)
+        noise = released.sigma * averaged.noise / weights
+        topics = denoised_topics(averaged.value, part, noise)
         everywhere = topics if words is None else on_all_words(topics, words, unigram)
         if step == 1 < steps:
             left = share * (steps - 1) / steps
-            if spectral.contradict(everywhere, noise_of(total, noise), extended_noise(context, spectral, left)):
+            if spectral.contradict(everywhere, noise_of(averaged.value, noise), extended_noise(context, spectral, left)):
                 return extended_topics(context, spectral, left)
-    shares = np.maximum(total.sum(axis=1), 1e-3 * np.abs(total).sum() / len(total))
-    return everywhere, context.alpha0 * shares / shares.sum()
+    return everywhere, context.alpha0 * shares_of(averaged.value)
 
 
 def unigram_in_start(noise: float, *, refuted: bool) -> float:
@@ -187,7 +202,7 @@ def noise_of(statistic: np.ndarray, noise: np.ndarray) -> float:
 def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:
     """No topics to tell apart: one topic, the unigram, sharpened with the budget of the later releases."""
     value, sigma = sharpened_unigram(context, first, context.unspent())
-    topics = unigram_posterior(value, sigma)[None, :]
+    topics = unigram_of(context, value, sigma)[None, :]
     return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
 
 

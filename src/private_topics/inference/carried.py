@@ -101,6 +101,35 @@ def averaged_noise(mu_total: float, share: float, steps: int) -> float:
     return float(np.sqrt(2.0 * steps / share) / mu_total * np.sqrt((weights**2).sum()) / weights.sum())
 
 
+class Averaged:
+    """Released arrays, averaged with weights 1, 2, 3, …: later ones come from better topics."""
+
+    def __init__(self) -> None:
+        self._total: np.ndarray | float = 0.0
+        self._weights = self._squares = 0.0
+
+    def add(self, step: int, value: np.ndarray) -> None:
+        self._total = self._total + step * value
+        self._weights += step
+        self._squares += step**2
+
+    @property
+    def value(self) -> np.ndarray:
+        return np.asarray(self._total / self._weights)
+
+    @property
+    def noise(self) -> float:
+        """Of the average, where each of them has noise one."""
+        return float(np.sqrt(self._squares) / self._weights)
+
+
+def shares_of(statistic: np.ndarray) -> np.ndarray:
+    """The parts of the topics in a noisy statistic (topics × words); none is without a part."""
+    shares = np.maximum(statistic.sum(axis=1), 1e-3 * np.abs(statistic).sum() / len(statistic))
+    result: np.ndarray = shares / shares.sum()
+    return result
+
+
 def on_all_words(inside: np.ndarray, words: np.ndarray, unigram: np.ndarray) -> np.ndarray:
     """Topics known on some words: the others keep their unigram share."""
     topics = np.tile(unigram, (len(inside), 1))

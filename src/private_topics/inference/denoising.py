@@ -16,6 +16,8 @@ from scipy.special import gammaln
 from private_topics.spectral.topics import project_to_simplex
 
 SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
+INFORMED_SHAPES = (0.12, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
+INFORMED_FLOOR, SURE_BLEND = 0.01, 1.0
 RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
 SHAPE_SAMPLE = 8192
 CLEAR, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 30.0, 60, 3
@@ -29,22 +31,29 @@ def unigram_posterior(noisy: np.ndarray, sigma: float) -> np.ndarray:
 
     A weight of more than `CLEAR` times the noise is taken as it is.
     """
-    scaled = noisy / sigma
+    value, _ = unigram_fit(noisy / sigma)
+    value = np.maximum(value, 1e-4 * value.mean())
+    result: np.ndarray = value / value.sum()
+    return result
+
+
+def unigram_fit(scaled: np.ndarray) -> tuple[np.ndarray, float]:
+    """Posterior means of weights with noise one, and the log-likelihood of those that are not clear."""
     unclear = scaled[scaled < CLEAR]
-    value = scaled.copy()
+    value, score = scaled.copy(), 0.0
     if len(unclear):
         points = unclear if len(unclear) <= 2048 else np.quantile(unclear, (np.arange(2048) + 0.5) / 2048)
         likelihood = -0.5 * (points[:, None] - UNIGRAM_GRID) ** 2
-        likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        largest = likelihood.max(axis=1, keepdims=True)
+        likelihood = np.exp(likelihood - largest)
         prior = np.full(len(UNIGRAM_GRID), 1.0 / len(UNIGRAM_GRID))
         for _ in range(UNIGRAM_ROUNDS):
             prior = prior * (likelihood.T @ (1.0 / (likelihood @ prior))) / len(points)
         mean = (likelihood @ (prior * UNIGRAM_GRID)) / (likelihood @ prior)
         order = np.argsort(points, kind="stable")
         value[scaled < CLEAR] = np.interp(unclear, points[order], mean[order])
-    value = np.maximum(value, 1e-4 * value.mean())
-    result: np.ndarray = value / value.sum()
-    return result
+        score = float((np.log(likelihood @ prior) + largest[:, 0]).mean()) * len(unclear)
+    return value, score
 
 
 def noise_level(statistic: np.ndarray, noise: np.ndarray) -> float:
@@ -59,23 +68,46 @@ def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarra
     topics = project_to_simplex(statistic / totals, noise**2)
     blend = LARGEST_BLEND * level**2 / (level**2 + HALF_BLEND**2)
     if blend > 0.02:
-        topics = (1.0 - blend) * topics + blend * gamma_posterior(statistic, unigram, noise)
+        topics = (1.0 - blend) * topics + blend * gamma_posterior(statistic, unigram, unigram, noise)
     floor = min(LARGEST_FLOOR, FLOOR_PER_NOISE * level)
     result: np.ndarray = (1.0 - floor) * topics + floor * unigram
     return result
 
 
-def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Posterior mean topics when entry (i, w) is `share_i · unigram_w · total` times a gamma variable of mean one."""
+def informed_topics(
+    statistic: np.ndarray, expected: np.ndarray, unigram: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """Topics from a noisy statistic where public knowledge says what to expect of each of them."""
+    level = noise_level(statistic, noise)
+    topics = gamma_posterior(statistic, expected, unigram, noise, INFORMED_SHAPES)
+    blend = SURE_BLEND * HALF_BLEND**2 / (level**2 + HALF_BLEND**2)
+    if blend > 0.02:
+        totals = np.maximum(statistic.sum(axis=1, keepdims=True), noise.max())
+        topics = (1.0 - blend) * topics + blend * project_to_simplex(statistic / totals, noise**2)
+    result: np.ndarray = (1.0 - INFORMED_FLOOR) * topics + INFORMED_FLOOR * unigram
+    return result
+
+
+def gamma_posterior(
+    statistic: np.ndarray,
+    expected: np.ndarray,
+    unigram: np.ndarray,
+    noise: np.ndarray,
+    shapes: tuple[float, ...] = SHAPES,
+) -> np.ndarray:
+    """Posterior mean topics when entry (i, w) is `share_i · expected_iw · total` times a gamma variable of mean one.
+
+    `expected` topics (k × d), or the unigram for all of them; the values themselves choose the shape of the gamma.
+    """
     n_topics = len(statistic)
     total = max(float(statistic.sum()), float(noise.max()))
     share = np.maximum(statistic.sum(axis=1) / total, 0.2 / n_topics)
     share /= share.sum()
-    scaled, mass = statistic / noise, unigram * total / noise
-    ratios, log_prior = _gamma_prior(_best_shape(scaled, share, mass))
+    scaled, mass = statistic / noise, expected * total / noise
+    ratios, log_prior = _gamma_prior(_best_shape(scaled, share[:, None] * mass, shapes))
     estimate = np.empty_like(statistic)
     for _ in range(GAMMA_ROUNDS):
-        _posterior_means(scaled, share, mass, ratios, log_prior, estimate)
+        _posterior_means(scaled, share[:, None] * mass, ratios, log_prior, estimate)
         estimate *= noise
         share = estimate.sum(axis=1) / estimate.sum()
         estimate *= unigram * total / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
@@ -83,13 +115,12 @@ def gamma_posterior(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarra
     return result
 
 
-def _best_shape(scaled: np.ndarray, share: np.ndarray, mass: np.ndarray) -> float:
+def _best_shape(scaled: np.ndarray, mean: np.ndarray, shapes: tuple[float, ...]) -> float:
     """The gamma shape of largest marginal likelihood, on a fixed sample of the entries, in units of their noise."""
     chosen = np.linspace(0, scaled.size - 1, min(scaled.size, SHAPE_SAMPLE)).astype(np.int64)
-    value = scaled.ravel()[chosen]
-    mean = share[chosen // len(mass)] * mass[chosen % len(mass)]
-    scores = [_log_likelihoods(value, mean, *_gamma_prior(shape)).sum() for shape in SHAPES]
-    return SHAPES[int(np.argmax(scores))]
+    value, expected = scaled.ravel()[chosen], mean.ravel()[chosen]
+    scores = [_log_likelihoods(value, expected, *_gamma_prior(shape)).sum() for shape in shapes]
+    return shapes[int(np.argmax(scores))]
 
 
 def _gamma_prior(shape: float) -> tuple[np.ndarray, np.ndarray]:
@@ -119,12 +150,12 @@ def _log_likelihoods(value, mean, ratios, log_prior):  # type: ignore[no-untyped
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _posterior_means(value, share, mass, ratios, log_prior, out):  # type: ignore[no-untyped-def]
+def _posterior_means(value, expected, ratios, log_prior, out):  # type: ignore[no-untyped-def]
     n_topics, n_words = value.shape
     for w in prange(n_words):
         logs = np.empty(len(ratios))
         for i in range(n_topics):
-            mean = share[i] * mass[w]
+            mean = expected[i, w]
             top = -np.inf
             for j in range(len(ratios)):
                 gap = value[i, w] - mean * ratios[j]

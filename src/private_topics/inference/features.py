@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CONSTANT = 0.25  # feature zero, which gives a topic's mass
-PRIOR_VARIANCE = 0.5  # of each coordinate of θ
+CONSTANT = 0.15  # feature zero, which gives a topic's mass
+PRIOR_VARIANCE = 0.25  # of each coordinate of θ
 CLEAR_MASS = 3.0  # times its noise: a smaller mass is taken as this
 UNIGRAM_PART = 0.02  # of each topic
 NEWTON_STEPS, SMALL_STEP, LARGEST_EXPONENT = 40, 1e-6, 30.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from private_topics.privacy.mechanisms import Released
 from private_topics.releases.inside_frame import ask_moment
 from private_topics.releases.norms import PUBLIC_NORMS, clip_of
 from private_topics.releases.release import FitContext, Release
@@ -19,35 +20,83 @@ from private_topics.sums.unit_sums import FrameNormHistograms
 
 PUBLIC_SECOND = Release(
     "public second moment", "pairs of words", "e0", "symmetric_matrix", "frame_second", 2.0, "second",
-    ClippedFrameSecond,
+    ClippedFrameSecond, repeated=True,
 )  # fmt: skip
 DISTORTION = 0.1
-COLUMN = 1.0
+COLUMN = 0.25
+CLEARLY_MORE = 1.6
 
 
 @dataclass(frozen=True)
-class BasisMoment:
-    """The second central moment in a public basis, and its noise."""
+class PublicMoment:
+    """Sums of second moments in a public basis, with a constant column, as often as they were released."""
 
-    value: np.ndarray
-    noise: float
+    basis: PublicBasis
+    clip: float
+    total: np.ndarray
+    sigma: float
+
+    @property
+    def weight(self) -> float:
+        """How much the documents count, as they are clipped."""
+        return max(float(self.total[0, 0]), self.sigma) / COLUMN**2
+
+    @property
+    def noise(self) -> float:
+        return self.sigma / self.weight
+
+    @property
+    def all_directions(self) -> np.ndarray:
+        mean = self.total[0, 1:] / (self.weight * COLUMN)
+        result: np.ndarray = self.total[1:, 1:] / self.weight - np.outer(mean, mean)
+        return result
+
+    @property
+    def central(self) -> np.ndarray:
+        """The second central moment in the basis."""
+        return self.all_directions[: self.basis.rank, : self.basis.rank]
+
+    @property
+    def known(self) -> bool:
+        """Whether documents deviate clearly more along the basis than along shuffled vectors."""
+        along = np.diag(self.all_directions)
+        others = along[self.basis.rank :]
+        control = max(float(others.mean()), self.noise / np.sqrt(len(others)))
+        return float(along[: self.basis.rank].mean()) > CLEARLY_MORE * control
 
 
 def with_constant(rows: np.ndarray, constant: float = 1.0) -> np.ndarray:
-    """A column of ones, which counts documents as they are clipped, before the others."""
+    """A column of constants, which counts documents as they are clipped, before the others."""
     return np.hstack([np.full((len(rows), 1), constant), rows])
 
 
-def release_public_second(context: FitContext, basis: PublicBasis) -> BasisMoment:
-    words, frame = np.arange(context.n_words), with_constant(basis.rows, COLUMN)
+def release_public_second(context: FitContext, basis: PublicBasis, share: float) -> PublicMoment:
+    """The second moment in a basis and its control directions, for a part of the budget."""
+    words, frame = np.arange(context.n_words), _frame(basis)
     norms = context.ask(PUBLIC_NORMS)
     histograms = FrameNormHistograms(words, frame, norms.step)
     (histogram,) = context.release([norms], histograms, histograms.second_alone)
     noise = context.noise(PUBLIC_SECOND) * np.sqrt(2.0 * basis.rank) * context.n_topics
     clip = clip_of(histogram, noise / median_norm(histogram.value), DISTORTION)
-    asked = ask_moment(context, PUBLIC_SECOND, clip, frame)
+    released = _release(context, basis, clip, 1, share)
+    return PublicMoment(basis, clip, released.value, released.sigma)
+
+
+def release_again(context: FitContext, first: PublicMoment, share: float) -> PublicMoment:
+    """The same sum once more, averaged with the first by their noise."""
+    again = _release(context, first.basis, first.clip, 2, share)
+    weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
+    sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
+    return PublicMoment(first.basis, first.clip, weight * again.value + (1.0 - weight) * first.total, sigma)
+
+
+def _release(context: FitContext, basis: PublicBasis, clip: float, number: int, share: float) -> Released:
+    words, frame = np.arange(context.n_words), _frame(basis)
+    asked = ask_moment(context, PUBLIC_SECOND.numbered(number), clip, frame, share)
     clipped = ClippedFrameSecond(words, frame, context.n_units, clip, asked.step, 1.0)
     (released,) = context.release([asked], clipped, clipped.second_alone)
-    weight = max(float(released.value[0, 0]), released.sigma) / COLUMN**2
-    mean = released.value[0, 1:] / (weight * COLUMN)
-    return BasisMoment(released.value[1:, 1:] / weight - np.outer(mean, mean), released.sigma / weight)
+    return released
+
+
+def _frame(basis: PublicBasis) -> np.ndarray:
+    return with_constant(np.hstack([basis.rows, basis.control]), COLUMN)

@@ -12,15 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 SMALLEST_FREQUENCY = 0.2  # of the mean: rarer words would have rows as long as they are rare
+CONTROLS = 12
 SMALLEST_DIRECTION = 1e-6  # of the largest
 
 
 @dataclass(frozen=True)
 class PublicBasis:
-    """`centre` (d,): positive word frequencies; `rows` (d × r): what a word adds to a document's coordinates."""
+    """Positive word frequencies, and what a word adds to a document's coordinates (d × r).
+
+    `control` has a few directions of the same vectors given to other words: how much any directions would show.
+    """
 
     centre: np.ndarray
     rows: np.ndarray
+    control: np.ndarray
 
     @property
     def rank(self) -> int:
@@ -56,8 +61,12 @@ def public_basis(vectors: np.ndarray, unigram: np.ndarray, rank: int) -> PublicB
     """The leading directions of word vectors, under released word frequencies."""
     centre = lifted(unigram)
     root = np.sqrt(centre)
-    basis = root[:, None] * centred_vectors(vectors, centre, rank)
+    shuffled = vectors[np.random.RandomState(0).permutation(len(vectors))]
+    own, others = centred_vectors(vectors, centre, rank), centred_vectors(shuffled, centre, CONTROLS)
+    basis = root[:, None] * np.hstack([own, others])
     basis -= np.outer(root, root @ basis)
     basis, triangle = np.linalg.qr(basis)
     independent = np.abs(np.diag(triangle)) > SMALLEST_DIRECTION * np.abs(np.diag(triangle)).max()
-    return PublicBasis(centre, basis[:, independent] / root[:, None])
+    rows = basis / root[:, None]
+    own_rank = own.shape[1]
+    return PublicBasis(centre, rows[:, :own_rank][:, independent[:own_rank]], rows[:, own_rank:][:, independent[own_rank:]])
