@@ -77,9 +77,7 @@ def every_unit_sum() -> dict[str, UnitSum]:
         unit_sums.FrameNormHistograms(words, frame, step),
         unit_sums.ClippedFrameMoments(words, frame, N_DOCUMENTS, 0.1, 0.1, step, step, step),
         unit_sums.TopicStatistic(None, np.ascontiguousarray(topics.T), weights, np.full(4, 0.25), step),
-        FeatureStatistic(
-            np.ascontiguousarray(topics.T), np.full(4, 0.25), generator.normal(size=(N_WORDS, 3)), step
-        ),
+        FeatureStatistic(np.ascontiguousarray(topics.T), np.full(4, 0.25), generator.normal(size=(N_WORDS, 3)), step),
     ]
     inside = np.ascontiguousarray(topics.T[words]), weights[words]
     some = unit_sums.TopicStatistic(words, *inside, np.full(4, 0.25), step)

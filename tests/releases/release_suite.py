@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
+from private_topics import PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, make_lda_corpus
 from private_topics.audit.neighbours import Base, extreme_units
 from private_topics.audit.recording import Fitted, RecordingRun, record, replay
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import FITS
 from private_topics.fits.fit import Fit
+from private_topics.fits.informed import INFORMED
 from private_topics.fits.private import FitSettings
 from private_topics.fits.published import NOT_PROVED
 from private_topics.privacy.mechanisms import PrivateRun
@@ -32,7 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 N_DOCUMENTS, N_WORDS = 900, 30
 # By epsilon, alpha0 and how long documents are: for topics on all words, for no certificate and topics refined to the
 # end, for one topic; and for pairs of words as deviations, documents that are nearly alike.
-CORPORA = {3000.0: (0.1, 40), 3.0: (0.1, 40), 0.3: (0.1, 40), 30.0: (30.0, 100)}
+CORPORA = {3000.0: (0.1, 40), 3.0: (0.1, 40), 0.3: (0.1, 40), 30.0: (30.0, 100), 10.0: (0.1, 40)}
+UNKNOWN = 30.0
 FEW = ("empty", "a frequent word, often", "a rare word, often", "three words, once", "every word once",
        "the largest count", "a word of topic 0, often", "user: every word, often", "user: all of these")  # fmt: skip
 
@@ -67,7 +69,16 @@ def corpus(epsilon: float) -> Base:
 def settings_for(fit: Fit, epsilon: float) -> FitSettings:
     alpha0, _ = CORPORA[epsilon]
     model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
-    return replace(settings_of(model), fit=fit)
+    return replace(settings_of(model), fit=fit, knowledge=knowledge(epsilon) if fit is INFORMED else None)
+
+
+@cache
+def knowledge(epsilon: float) -> PublicKnowledge:
+    """Of words that go together in such documents; at one epsilon of other words, for the fit that cannot use it."""
+    if epsilon == UNKNOWN:
+        vectors = np.random.default_rng(0).normal(size=(N_WORDS, 3))
+        return PublicKnowledge(vectors, np.full(N_WORDS, np.nan), [("other", "other vectors", "0" * 64, N_WORDS)])
+    return PublicKnowledge.from_counts(corpus(epsilon).counts[:200])
 
 
 @cache
@@ -89,12 +100,12 @@ def recorded(fit: Fit, epsilon: float, grouped: bool = False) -> Recorded:
 
 
 @cache
-def budgets(fit: Fit) -> tuple[float, ...]:
+def budgets(fit: Fit, grouped: bool = False) -> tuple[float, ...]:
     """As many epsilons as it takes for the fit to make every release of its list, each time that it can be made."""
     seen: set[str] = set()
     used = []
     for epsilon in CORPORA:
-        made = {event.name for event in recorded(fit, epsilon).family.events}
+        made = {event.name for event in recorded(fit, epsilon, grouped).family.events}
         if made - seen:
             used.append(epsilon)
             seen |= made
@@ -112,7 +123,7 @@ def check_made(fit: Fit) -> None:
 def check_neighbours(fit: Fit, release: Release, grouped: bool) -> None:
     """No two neighbours move what enters the release further than its sensitivity, in rational arithmetic."""
     moved = []
-    for epsilon in budgets(fit):
+    for epsilon in budgets(fit, grouped):
         found = recorded(fit, epsilon, grouped)
         for place in found.places(release):
             farthest = found.family.farthest(place)

@@ -64,7 +64,8 @@ def test_a_release_says_what_it_is(fit, release):
 @pytest.mark.parametrize("fit", FITS, ids=named)
 def test_the_fractions_of_a_fit_are_those_its_releases_name(fit):
     named = {release.share for release in fit.releases if release.share is not None}
-    assert named == {name for name, fraction in fit.fractions.items() if fraction}
+    used = [fit.fractions] if fit.fractions_for is None else [fit.fractions_for(b, 3, 30) for b in (1.0, 100.0, 1e6)]
+    assert named == {name for fractions in used for name, fraction in fractions.items() if fraction}
 
 
 def test_the_gpu_knows_every_sum_that_any_engine_may_be_asked_for():

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from private_topics.errors import InputError
 from private_topics.fits import sequential
 from private_topics.fits.fit import Fit, PrivateModel, Spectrum
 from private_topics.inference.carried import Averaged, check_size, shares_of, warn_if_fewer
@@ -37,6 +38,7 @@ from private_topics.spectral.frame import CentralMoments, Frame, directions_of, 
 from private_topics.spectral.public_basis import PublicBasis, centred_vectors, lifted, public_basis
 from private_topics.spectral.topics import floored, simplex_rows
 from private_topics.spectral.whitening import Whitening, top_eigenpairs
+from private_topics.sums.quantised import MOST_ROWS
 from private_topics.threads import one_order
 
 PUBLIC = (
@@ -62,10 +64,20 @@ FEW = {
     "features": 0.435,
     "refine": 0.0,
 }
-MANY = FEW | {"unigram": 0.08, "second": 0.15, "features": 0.1, "refine": 0.555}
+MANY = FEW | {
+    "unigram": 0.08,
+    "second": 0.1,
+    "frame": 0.03,
+    "tensor": 0.03,
+    "features": 0.1,
+    "refine": 0.645,
+}
 FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
-LOOK, SECOND_LOOK = 0.25, 0.12  # of the fractions for unigram and second moment, before it is known what the vectors are worth
+LOOK, SECOND_LOOK = (
+    0.25,
+    0.12,
+)  # of the fractions for unigram and second moment, before it is known what the vectors are worth
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
 COUNT_LEAN = 0.6
@@ -89,6 +101,8 @@ def words_enough(budget: float, n_topics: int) -> bool:
 def model(context: FitContext) -> PrivateModel:
     """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
+    if context.n_words > MOST_ROWS:
+        raise InputError(f"A private fit with public knowledge takes at most {MOST_ROWS} words.")
     context.progress.stage(sequential.STAGES[0])
     if words_enough(context.run.mu_total * context.n_units, context.n_topics) and not context.split["features"]:
         return sequential.model(replace(context, releases=sequential.RELEASES))
@@ -99,6 +113,8 @@ def model(context: FitContext) -> PrivateModel:
     context.progress.stage(sequential.STAGES[1])
     with one_order():
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
+    if basis.rank == 0:
+        return sequential.model_of(without_knowledge(context, 1.0 - look[0]), noisy_unigram, unigram)
     moment = release_public_second(public, basis, look[1])
     if not moment.known:
         left = 1.0 - sum(look) - public.share(PUBLIC_NORMS)
@@ -161,9 +177,7 @@ def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.
         return floored(simplex_rows(basis.topics(coordinates)), basis.centre)
 
 
-def topics_of_features(
-    context: FitContext, start: np.ndarray, unigram: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def topics_of_features(context: FitContext, start: np.ndarray, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released features, each estimate a weighted average of all so far; and the prior."""
     with one_order():
         centre = lifted(unigram)

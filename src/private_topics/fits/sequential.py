@@ -171,7 +171,9 @@ def refined_topics(
         everywhere = topics if words is None else on_all_words(topics, words, unigram)
         if step == 1 < steps:
             left = share * (steps - 1) / steps
-            if spectral.contradict(everywhere, noise_of(averaged.value, noise), extended_noise(context, spectral, left)):
+            if spectral.contradict(
+                everywhere, noise_of(averaged.value, noise), extended_noise(context, spectral, left)
+            ):
                 return extended_topics(context, spectral, left)
     return everywhere, context.alpha0 * shares_of(averaged.value)
 

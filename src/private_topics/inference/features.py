@@ -37,9 +37,7 @@ class Features:
     def topics(self, sums: np.ndarray, sigma: float, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Topics (k × d) and their masses, from sums of rows per topic (k × (1 + r)) with noise `sigma`."""
         mass = np.maximum(sums[:, 0], CLEAR_MASS * sigma) / CONSTANT
-        topics = np.stack(
-            [self.matched(row / m, sigma / m) for row, m in zip(sums[:, 1:], mass, strict=True)]
-        )
+        topics = np.stack([self.matched(row / m, sigma / m) for row, m in zip(sums[:, 1:], mass, strict=True)])
         mixed = mass / mass.sum() @ topics
         topics = topics * (unigram / mixed)
         topics /= topics.sum(axis=1, keepdims=True)

@@ -19,7 +19,9 @@ SMALLEST_MEAN, LARGEST_LOG = 1e-3, 20.0
 _WIDTHS = np.diff(np.concatenate([UNIGRAM_GRID[1:2] / 2, (UNIGRAM_GRID[1:-1] + UNIGRAM_GRID[2:]) / 2, [CLEAR + 4.0]]))
 
 
-def informed_unigram(noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, features: np.ndarray) -> np.ndarray:
+def informed_unigram(
+    noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, features: np.ndarray
+) -> np.ndarray:
     """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`."""
     scaled = noisy / sigma
     alone, alone_score = unigram_fit(scaled)

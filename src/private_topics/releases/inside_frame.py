@@ -17,7 +17,7 @@ from private_topics.releases.norms import (
 )
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.topics import equal_eigenvalue
-from private_topics.sums.quantised import ASSEMBLY_ERROR
+from private_topics.sums.quantised import assembly_error
 from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistograms
 
 FRAME_SECOND = Release(
@@ -76,5 +76,5 @@ def ask_moment(
 ) -> Asked:
     """A moment inside a frame, whose sensitivity carries the error of its assembly."""
     order = 2 if release.kind == "symmetric_matrix" else 3
-    error = ASSEMBLY_ERROR * context.n_units * clip
+    error = assembly_error(len(frame)) * context.n_units * clip
     return context.ask_assembled(release, share, clip=clip, error=error, entries=frame.shape[1] ** order)

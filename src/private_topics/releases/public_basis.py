@@ -33,13 +33,13 @@ class PublicMoment:
 
     basis: PublicBasis
     clip: float
-    total: np.ndarray
+    value: np.ndarray
     sigma: float
 
     @property
     def weight(self) -> float:
         """How much the documents count, as they are clipped."""
-        return max(float(self.total[0, 0]), self.sigma) / COLUMN**2
+        return max(float(self.value[0, 0]), self.sigma) / COLUMN**2
 
     @property
     def noise(self) -> float:
@@ -47,8 +47,8 @@ class PublicMoment:
 
     @property
     def all_directions(self) -> np.ndarray:
-        mean = self.total[0, 1:] / (self.weight * COLUMN)
-        result: np.ndarray = self.total[1:, 1:] / self.weight - np.outer(mean, mean)
+        mean = self.value[0, 1:] / (self.weight * COLUMN)
+        result: np.ndarray = self.value[1:, 1:] / self.weight - np.outer(mean, mean)
         return result
 
     @property
@@ -61,6 +61,8 @@ class PublicMoment:
         """Whether documents deviate clearly more along the basis than along shuffled vectors."""
         along = np.diag(self.all_directions)
         others = along[self.basis.rank :]
+        if len(others) == 0:  # the vectors have as many directions as there are words
+            return True
         control = max(float(others.mean()), self.noise / np.sqrt(len(others)))
         return float(along[: self.basis.rank].mean()) > CLEARLY_MORE * control
 
@@ -87,7 +89,7 @@ def release_again(context: FitContext, first: PublicMoment, share: float) -> Pub
     again = _release(context, first.basis, first.clip, 2, share)
     weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
     sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
-    return PublicMoment(first.basis, first.clip, weight * again.value + (1.0 - weight) * first.total, sigma)
+    return PublicMoment(first.basis, first.clip, weight * again.value + (1.0 - weight) * first.value, sigma)
 
 
 def _release(context: FitContext, basis: PublicBasis, clip: float, number: int, share: float) -> Released:

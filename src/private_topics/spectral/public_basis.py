@@ -50,7 +50,7 @@ def centred_vectors(vectors: np.ndarray, centre: np.ndarray, rank: int) -> np.nd
     weight = centre * known
     deviations = np.where(known[:, None], vectors - (weight @ vectors) / weight.sum(), 0.0)
     values, axes = np.linalg.eigh((deviations.T * centre) @ deviations)
-    kept = np.flatnonzero(values > SMALLEST_DIRECTION * values[-1])[::-1][:rank]
+    kept = np.flatnonzero(values > SMALLEST_DIRECTION * max(values[-1], SMALLEST_DIRECTION))[::-1][:rank]
     axes = axes[:, kept]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(len(kept))] < 0, -1.0, 1.0)
     result: np.ndarray = deviations @ axes
@@ -66,7 +66,10 @@ def public_basis(vectors: np.ndarray, unigram: np.ndarray, rank: int) -> PublicB
     basis = root[:, None] * np.hstack([own, others])
     basis -= np.outer(root, root @ basis)
     basis, triangle = np.linalg.qr(basis)
-    independent = np.abs(np.diag(triangle)) > SMALLEST_DIRECTION * np.abs(np.diag(triangle)).max()
+    sizes = np.abs(np.diag(triangle))
+    independent = sizes > SMALLEST_DIRECTION * sizes.max(initial=0.0)
     rows = basis / root[:, None]
     own_rank = own.shape[1]
-    return PublicBasis(centre, rows[:, :own_rank][:, independent[:own_rank]], rows[:, own_rank:][:, independent[own_rank:]])
+    return PublicBasis(
+        centre, rows[:, :own_rank][:, independent[:own_rank]], rows[:, own_rank:][:, independent[own_rank:]]
+    )

@@ -28,7 +28,9 @@ LARGEST_ROUNDED = 2**61
 SQUARE_BITS, CUBE_BITS = 22, 14
 PRODUCT_ROWS = 512  # 512 · 2^44 = 2^53 and 512 · 2^14 · 2^28 = 2^51: partial sums of the products are exact integers
 SMALLEST_ROW, SMALLEST_BOUND = 2.0**-200, 1e-300  # no step underflows, no quotient overflows, whatever the frame
-ASSEMBLY_ERROR = 2.0**-40  # of units × clip, for contractions over at most 2,000 words: docs/proofs/tensor.md
+ASSEMBLY_ERROR, ERROR_PER_ROW = 2.0**-40, 2.0**-51  # of units × clip: docs/proofs/frame_second.md, tensor.md
+MOST_ROWS = 2**21  # within these SAFETY covers the rounding of a norm
+ROWS_AT_ONCE = 8192
 
 
 def truncated(values: np.ndarray, step: float) -> np.ndarray:
@@ -55,6 +57,11 @@ def rounded(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
 def finest_step(largest_sum: float) -> float:
     """The finest power of two in which an int64 holds sums up to `largest_sum`, with two bits to spare."""
     return math.ldexp(1.0, math.frexp(largest_sum)[1] - 60)
+
+
+def assembly_error(rows: int) -> float:
+    """Of units × clip: what float64 loses where a moment inside a frame of so many rows is put together."""
+    return max(ASSEMBLY_ERROR, rows * ERROR_PER_ROW)
 
 
 def _root_step(root: float, bits: int) -> float:
@@ -195,10 +202,14 @@ class QuantisedFrameSums:
     def third(self) -> np.ndarray:
         """`Σ phi3(W,W,W)` (clipped), assembled in float64 from the exact sums."""
         n_words, rank = self.frame.shape
-        flat = (self.frame[:, :, None] * self.frame[:, None, :]).reshape(n_words, rank * rank)
-        mixed = (flat.T @ (self.cross * self.row_step)).reshape(rank, rank, rank)
-        weighted = self.frame * (self.mass[1] * self.mass_step)[:, None]
-        triple = (flat.T @ weighted).reshape(rank, rank, rank)
+        mixed, triple = np.zeros((2, rank * rank, rank))
+        for start in range(0, n_words, ROWS_AT_ONCE):
+            some = slice(start, start + ROWS_AT_ONCE)
+            rows = self.frame[some]
+            flat = (rows[:, :, None] * rows[:, None, :]).reshape(-1, rank * rank)
+            mixed += flat.T @ (self.cross[some] * self.row_step)
+            triple += flat.T @ (rows * (self.mass[1][some] * self.mass_step)[:, None])
+        mixed, triple = mixed.reshape(rank, rank, rank), triple.reshape(rank, rank, rank)
         total = unpack_cube(self.cube * self.cube_step**3) - three_placements(mixed) + 2.0 * triple
         result: np.ndarray = total[tuple(np.sort(np.indices(total.shape), axis=0))]  # equal entries, to the last bit
         return result
