@@ -62,7 +62,7 @@ def chosen_fit(
         return INFORMED if informed else AUTOMATIC if configuration == "auto" else SEQUENTIAL
     if informed:
         raise InputError(
-            f"Public knowledge belongs to configuration='sequential'. Got configuration={configuration!r}: pass knowledge=None."
+            f"Public knowledge belongs to configuration='sequential'. Got configuration={configuration!r} instead."
         )
     if published:
         return PUBLISHED[int(configuration), calibration]

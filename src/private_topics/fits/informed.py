@@ -74,10 +74,7 @@ MANY = FEW | {
 }
 FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
-LOOK, SECOND_LOOK = (
-    0.25,
-    0.12,
-)  # of the fractions for unigram and second moment, before it is known what the vectors are worth
+LOOK, SECOND_LOOK = 0.25, 0.12  # of the fractions of unigram and second moment: to see what the vectors are worth
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
 COUNT_LEAN = 0.6

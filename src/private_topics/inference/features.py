@@ -1,7 +1,7 @@
 """Topics as exponential families of public features: `topic_i(w) ∝ p_w exp(z_w·θ_i)`.
 
 The features of a word are the leading principal components of its public vector. What is released for a topic is its
-mass and its sum of features; `θ_i` is where the mean feature under the topic equals the released one, up to its noise.
+mass and its sum of features; `θ_i` is where the mean feature under the topic equals the released one, up to noise.
 """
 
 from __future__ import annotations

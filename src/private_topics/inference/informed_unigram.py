@@ -1,7 +1,7 @@
 """Word frequencies from noisy ones and what is publicly known of the words. Post-processing of released values.
 
-A word's expected frequency is a regression on its public frequency and features; how far the corpus departs from it is
-a gamma variable whose shape the noisy values choose. Where the values say that words are told apart better by
+A word's expected frequency is a regression on its public frequency and features; how far the corpus departs from it
+is a gamma variable whose shape the noisy values choose. Where the values say that words are told apart better by
 themselves, `unigram_posterior` is used instead.
 """
 

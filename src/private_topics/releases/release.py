@@ -84,9 +84,9 @@ class FitContext:
     n_topics: int
     alpha0: float = 1.0
     refine_steps: int = 0
-    knowledge: PublicKnowledge | None = None
     random_state: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
     progress: Progress = SILENT
+    knowledge: PublicKnowledge | None = None
 
     @property
     def n_units(self) -> int:

@@ -45,7 +45,7 @@ def lifted(unigram: np.ndarray) -> np.ndarray:
 
 
 def centred_vectors(vectors: np.ndarray, centre: np.ndarray, rank: int) -> np.ndarray:
-    """Leading principal components (d × r) of word vectors under word frequencies; zero for words without a vector."""
+    """Leading principal components (d × r) of word vectors under word frequencies; zero where there is no vector."""
     known = np.any(vectors != 0.0, axis=1)
     weight = centre * known
     deviations = np.where(known[:, None], vectors - (weight @ vectors) / weight.sum(), 0.0)
