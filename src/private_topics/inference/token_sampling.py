@@ -235,12 +235,13 @@ def _add_expected(order, word_start, by_word, pull, word_topics, prior, share, o
     for o in prange(len(order)):
         word = order[o]
         topic, row = word_topics[word], out[word]
+        drawn = np.zeros(k)
         from_prior = 0.0
         for q in range(word_start[word], word_start[word + 1]):
             p = by_word[q]
             from_prior += pull[p, k]
             for a in range(k):
-                row[a] += share * topic[a] * pull[p, a]
-        from_prior *= share * prior
+                drawn[a] += pull[p, a]
+        from_prior *= prior
         for a in range(k):
-            row[a] += from_prior * topic[a]
+            row[a] += share * topic[a] * (drawn[a] + from_prior)
