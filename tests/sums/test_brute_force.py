@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
-from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
+from private_topics.sums.moments import (
+    FrameSums,
+    add_first_moment,
+    add_second_moment,
+    mirror_upper,
+    rows_of_equal_work,
+)
 from private_topics.sums.parts import DocumentWeights
 
 WORDS, RANK = 4, 2
@@ -202,3 +208,16 @@ def test_bits_do_not_depend_on_the_number_of_threads():
         numba.set_num_threads(before)
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 8, 64])
+@pytest.mark.parametrize("rank", [1, 2, 5, 25, 100])
+def test_rows_of_the_cube_are_shared_out_whole_and_evenly(rank, parts):
+    bounds = rows_of_equal_work(rank, parts)
+    assert len(bounds) == parts + 1
+    assert (bounds[0], bounds[-1]) == (0, rank)
+    assert (np.diff(bounds) >= 0).all()
+    left = np.arange(rank, 0, -1)
+    work = left * (left + 1) // 2
+    largest = max(work[low:high].sum() for low, high in itertools.pairwise(bounds))
+    assert largest <= work.sum() / parts + work[0]

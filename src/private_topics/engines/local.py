@@ -33,8 +33,8 @@ from private_topics.sums.unit_sums import Totals, UnitSum
 
 SAMPLE_DOCUMENTS, FREQUENCY_DOCUMENTS = 50_000, 4096
 USUAL_BATCH, LARGEST_BATCH = 512, 16_384
-TILE_DOCUMENTS = 16_384
-"""Documents whose counts the kernels of the moments visit at a time: about what the processor's cache holds."""
+TILE_DOCUMENTS = 4096
+"""Documents whose counts the kernels of the moments visit at a time: about what a core's own cache holds."""
 
 
 class LocalCorpus(Corpus):

@@ -19,6 +19,7 @@ from private_topics.spectral.power_method import decompose
 from private_topics.spectral.topics import floored, lda_second_moment, lda_third_moment, simplex_rows, topic_weights
 from private_topics.spectral.whitening import whitening_of
 from private_topics.sums.moments import FrameSums
+from private_topics.threads import one_order
 
 PLAIN_SPECTRAL_WORDS = 1000
 
@@ -46,9 +47,11 @@ def fit_unnoised(
     _check_size(size, first, n_topics)
     progress.stage("third moment")
     frame = np.zeros((corpus.n_words, n_topics))
-    frame[words] = whitening_of(lda_second_moment(second, first[words], alpha0), n_topics).frame
+    with one_order():  # and on a busy machine threads would wait for each other
+        frame[words] = whitening_of(lda_second_moment(second, first[words], alpha0), n_topics).frame
     sums = corpus.inside(words, frame)
-    model = _spectral_start(sums, frame, size, first, alpha0, random_state)
+    with one_order():
+        model = _spectral_start(sums, frame, size, first, alpha0, random_state)
     if refine_steps == 0:
         return model
     seed = int(random_state.randint(2**31))

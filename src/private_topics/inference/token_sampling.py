@@ -52,9 +52,10 @@ def sweeps(step: int, last: bool) -> tuple[int, int]:
     """Sweeps over a document before its words are counted, and while they are, in one pass of several.
 
     Few leave a document near its warm start, which biases the topics; only late passes, and the last, need better.
+    With fewer in the last pass, the most probable words of a topic go less well together.
     """
     more = min(max(step - 1, 0), 2)
-    return (4 + 2 * more, 2 + more) if last else (2 + more, 1 + more)
+    return (5 + 3 * more // 2, 4) if last else (2 + more, 1 + more)
 
 
 WARMTH = 5.0  # the prior falls from WARMTH times its value during the burn-in, so documents first move freely
@@ -235,12 +236,13 @@ def _add_expected(order, word_start, by_word, pull, word_topics, prior, share, o
     for o in prange(len(order)):
         word = order[o]
         topic, row = word_topics[word], out[word]
+        drawn = np.zeros(k)
         from_prior = 0.0
         for q in range(word_start[word], word_start[word + 1]):
             p = by_word[q]
             from_prior += pull[p, k]
             for a in range(k):
-                row[a] += share * topic[a] * pull[p, a]
-        from_prior *= share * prior
+                drawn[a] += pull[p, a]
+        from_prior *= prior
         for a in range(k):
-            row[a] += from_prior * topic[a]
+            row[a] += share * topic[a] * (drawn[a] + from_prior)

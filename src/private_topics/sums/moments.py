@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 
 from private_topics.corpus.counts.layout import WordBlock, add_weighted_counts, times_matrix
 from private_topics.spectral.symmetric import symmetric_part, three_placements
@@ -51,8 +51,8 @@ def _add_pairs(order, word_start, by_word, document_of, indptr, words, counts, w
             n = document_of[p]
             scaled = weights[n] * counts[p]
             row[i] += scaled * (counts[p] - 1)
-            for r in range(p + 1, indptr[n + 1]):
-                row[words[r]] += scaled * counts[r]
+            for r in range(np.uint64(p + 1), np.uint64(indptr[n + 1])):  # unsigned: no test for negative indices
+                row[np.uint64(words[r])] += scaled * counts[r]
 
 
 def add_whole_pairs(block: WordBlock, weights: np.ndarray, out: np.ndarray) -> None:
@@ -75,7 +75,6 @@ def _add_whole_pairs(order, word_start, by_word, document_of, indptr, words, cou
                     row[words[r]] += np.int64(scaled * counts[r])
 
 
-CUBE_ROWS = 4  # rows of the cube that one thread owns: each such group forms the products of pairs anew
 CUBE_DOCUMENTS = 4  # documents added at once: fewer loads and stores of the cube
 
 
@@ -125,12 +124,33 @@ class FrameSums:
         flat = (inside[:, :, None] * inside[:, None, :]).reshape(len(rows), rank * rank)
         mixed = (flat.T @ self.cross_third[rows]).reshape(rank, rank, rank)
         triple = (flat.T @ (inside * self.mass_third[rows, None])).reshape(rank, rank, rank)
-        return unpack_cube(self.cube) - three_placements(mixed) + 2.0 * triple
+        return unpack_sorted(self.cube) - three_placements(mixed) + 2.0 * triple
 
 
 def add_cube(projected: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-    """`out[a, (b<=c)] += Σ_n weights[n] y_a y_b y_c`."""
-    _add_cube(projected, weights, out)
+    """`out[a, (b<=c)] += Σ_n weights[n] y_a y_b y_c` where `a <= b`: every product once."""
+    _add_cube(projected, weights, rows_of_equal_work(projected.shape[1], get_num_threads()), out)
+
+
+def rows_of_equal_work(rank: int, parts: int) -> np.ndarray:
+    """Where to cut the rows of a cube of which only `a <= b <= c` is filled: bounds of `parts` runs of rows."""
+    left = np.arange(rank, 0, -1)
+    done = np.cumsum(left * (left + 1) // 2)
+    inner = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts) + 1
+    return np.concatenate(([0], inner, [rank]))
+
+
+def unpack_sorted(packed: np.ndarray) -> np.ndarray:
+    """As `unpack_cube`, where only the entries with `a <= b <= c` are read."""
+    rank = len(packed)
+    first, second = np.triu_indices(rank)
+    cube = np.zeros((rank, rank, rank))
+    cube[:, first, second] = packed
+    a, b, c = np.nonzero(np.tri(rank, dtype=bool).T[:, :, None] & np.tri(rank, dtype=bool).T[None, :, :])
+    values = cube[a, b, c]
+    for places in ((a, c, b), (b, a, c), (b, c, a), (c, a, b), (c, b, a)):
+        cube[places] = values
+    return cube
 
 
 def unpack_cube(packed: np.ndarray) -> np.ndarray:
@@ -166,27 +186,36 @@ def _add_cross(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _add_cube(projected, weights, out):  # type: ignore[no-untyped-def]
+def _add_cube(projected, weights, bounds, out):  # type: ignore[no-untyped-def]
+    """The thread that owns rows `bounds[t]` and on forms the products of pairs that those rows need."""
     n_documents, rank = projected.shape
     n_pairs = out.shape[1]
-    for group in prange((rank + CUBE_ROWS - 1) // CUBE_ROWS):
-        first_row = group * CUBE_ROWS
+    for part in prange(len(bounds) - 1):
+        low, high = bounds[part], bounds[part + 1]
         pairs = np.zeros((CUBE_DOCUMENTS, n_pairs))
-        factor = np.empty((CUBE_ROWS, CUBE_DOCUMENTS))
-        for start in range(0, n_documents, CUBE_DOCUMENTS):
-            factor[:] = 0.0
+        four = np.zeros((CUBE_DOCUMENTS, rank))  # the documents, and zeros where the last are fewer
+        weight = np.zeros(CUBE_DOCUMENTS)
+        for start in range(0, n_documents if low < high else 0, CUBE_DOCUMENTS):
+            weight[:] = 0.0
             for m in range(min(CUBE_DOCUMENTS, n_documents - start)):
-                y = projected[start + m]
-                products = pairs[m]
-                at = 0
-                for b in range(rank):
-                    for c in range(rank - b):
-                        products[at + c] = y[b] * y[b + c]
-                    at += rank - b
-                for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
-                    factor[a - first_row, m] = weights[start + m] * y[a]
-            for a in range(first_row, min(rank, first_row + CUBE_ROWS)):
+                four[m] = projected[start + m]
+                weight[m] = weights[start + m]
+                _pair_products(four[m], low, pairs[m])
+            for a in range(low, high):
                 row = out[a]
-                f = factor[a - first_row]
-                for j in range(n_pairs):
-                    row[j] += (f[0] * pairs[0, j] + f[1] * pairs[1, j]) + (f[2] * pairs[2, j] + f[3] * pairs[3, j])
+                f0, f1, f2, f3 = (
+                    weight[0] * four[0, a], weight[1] * four[1, a], weight[2] * four[2, a], weight[3] * four[3, a]
+                )  # fmt: skip
+                for j in range(a * rank - a * (a - 1) // 2, n_pairs):
+                    row[j] += (f0 * pairs[0, j] + f1 * pairs[1, j]) + (f2 * pairs[2, j] + f3 * pairs[3, j])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _pair_products(y, low, out):  # type: ignore[no-untyped-def]
+    """`y_b y_c` for `low <= b <= c`, each in the place that a row of the cube has for it."""
+    rank = len(y)
+    at = low * rank - low * (low - 1) // 2
+    for b in range(low, rank):
+        for c in range(rank - b):
+            out[at + c] = y[b] * y[b + c]
+        at += rank - b

@@ -1,6 +1,7 @@
 """`validate_counts`: what is accepted comes out canonical and equal; the rest is a clear error."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from private_topics.corpus.counts.matrix import document_lengths, stack_rows, take_listed, take_rows, validate_counts
+from private_topics.corpus.counts.matrix import (
+    LONGEST_BUCKETED,
+    document_lengths,
+    stack_rows,
+    take_listed,
+    take_rows,
+    validate_counts,
+)
 from private_topics.errors import InputError
 
 DENSE = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 1, 0]])
@@ -96,6 +104,25 @@ def test_duplicates_zeros_and_slack_are_tidied_without_touching_the_input(dtype)
     np.testing.assert_array_equal(counts.toarray(), [[0, 7, 0, 2], [0, 0, 0, 0]])
     for old, new in zip(before, (matrix.data, matrix.indices, matrix.indptr), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("n_words", [1, 64, 65, 3000, 2**31 - 1])
+def test_rows_of_any_length_are_sorted_and_merged(n_words):
+    """Short rows are sorted in another way than long ones; words may come more than once, in any order."""
+    generator = np.random.default_rng(n_words)
+    sizes = np.array([0, 1, 2, 63, LONGEST_BUCKETED, 0, LONGEST_BUCKETED + 1, 1000])
+    words, values = generator.integers(0, n_words, sizes.sum()), generator.integers(0, 4, sizes.sum())
+    words[-1], values[0] = n_words - 1, 2**31 - 4001  # the last word, and a count that needs all bits
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    counts = validate_counts(sp.csr_array((values, words, indptr), shape=(len(sizes), n_words)))
+    assert_canonical(counts)
+    for row in range(len(sizes)):
+        mine = slice(indptr[row], indptr[row + 1])
+        expected = Counter[int]()
+        for word, value in zip(words[mine], values[mine], strict=True):
+            expected[int(word)] += int(value)
+        found = slice(counts.indptr[row], counts.indptr[row + 1])
+        assert dict(zip(counts.indices[found], counts.data[found], strict=True)) == dict(+expected)
 
 
 def test_canonical_int32_input_is_shared_not_copied():

@@ -19,6 +19,7 @@ from numba import njit
 from private_topics.errors import InputError
 
 LARGEST_COUNT = 2**31 - 1
+BUCKET_BITS, LONGEST_BUCKETED = 6, 256
 
 
 class InputTypeError(InputError, TypeError):
@@ -39,7 +40,8 @@ def validate_counts(X: Any, *, caller: str = "fit", allow_empty: bool = False) -
     indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
     if _needs_tidying(indptr, indices, data):
         data, indices, indptr = data.copy(), indices.copy(), indptr.copy()  # the input may share our arrays
-        n_entries = _tidy(indptr, indices, data)
+        _sort_rows(indptr, indices, data, max(0, int(matrix.shape[1] - 1).bit_length() - BUCKET_BITS))
+        n_entries = _merge_sorted(indptr, indices, data)
         if n_entries < 0:
             raise _too_large(caller)
         data, indices = data[:n_entries], indices[:n_entries]
@@ -83,8 +85,8 @@ def _take(indptr, indices, data, rows):  # type: ignore[no-untyped-def]
         new_indptr[i + 1] = new_indptr[i] + indptr[rows[i] + 1] - indptr[rows[i]]
     words, counts = np.empty(new_indptr[-1], indices.dtype), np.empty(new_indptr[-1], data.dtype)
     for i in range(len(rows)):
-        shift = indptr[rows[i]] - new_indptr[i]
-        for at in range(new_indptr[i], new_indptr[i + 1]):
+        shift = np.uint64(indptr[rows[i]] - new_indptr[i])  # unsigned: no test for negative indices
+        for at in range(np.uint64(new_indptr[i]), np.uint64(new_indptr[i + 1])):
             words[at] = indices[at + shift]
             counts[at] = data[at + shift]
     return new_indptr, words, counts
@@ -261,20 +263,54 @@ def _needs_tidying(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) ->
 
 
 @njit(cache=True)
-def _tidy(indptr, indices, data):  # type: ignore[no-untyped-def]
-    """Sort rows, add duplicates, drop zeros, in place; the entries left, or -1 where duplicates exceed `int32`."""
+def _sort_rows(indptr, indices, data, shift):  # type: ignore[no-untyped-def]
+    """Sort each row by word, in place. A short one goes through buckets of words, which leaves little to move."""
+    keys = np.empty(LONGEST_BUCKETED, np.int64)
+    for row in range(len(indptr) - 1):
+        first, last = indptr[row], indptr[row + 1]
+        if last - first > LONGEST_BUCKETED:
+            order = np.argsort(indices[first:last], kind="mergesort")
+            indices[first:last] = indices[first:last][order]
+            data[first:last] = data[first:last][order]
+        else:
+            _into_buckets(indices[first:last], data[first:last], shift, keys)
+            for p in range(first, last):
+                indices[p], data[p] = keys[p - first] >> 32, keys[p - first] & LARGEST_COUNT
+
+
+@njit(cache=True)
+def _into_buckets(words, counts, shift, keys):  # type: ignore[no-untyped-def]
+    """Words and their counts as sorted numbers: a counting sort by the highest bits, then an insertion sort."""
+    start = np.zeros((1 << BUCKET_BITS) + 1, np.int64)
+    for word in words:
+        start[(word >> shift) + 1] += 1
+    for bucket in range(1 << BUCKET_BITS):
+        start[bucket + 1] += start[bucket]
+    for p in range(len(words)):
+        bucket = words[p] >> shift
+        keys[start[bucket]] = (np.int64(words[p]) << 32) | counts[p]
+        start[bucket] += 1
+    for p in range(1, len(words)):
+        key, at = keys[p], p
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            at -= 1
+        keys[at] = key
+
+
+@njit(cache=True)
+def _merge_sorted(indptr, indices, data):  # type: ignore[no-untyped-def]
+    """Add duplicates and drop zeros, in place; the entries left, or -1 where duplicates exceed `int32`."""
     filled = 0
     first = indptr[0]
     for row in range(len(indptr) - 1):
         last = indptr[row + 1]
-        order = np.argsort(indices[first:last], kind="mergesort")
-        words, counts = indices[first:last][order], data[first:last][order]
-        p = 0
-        while p < len(words):
-            word = words[p]
+        p = first
+        while p < last:
+            word = indices[p]
             total = np.int64(0)
-            while p < len(words) and words[p] == word:
-                total += counts[p]
+            while p < last and indices[p] == word:
+                total += data[p]
                 p += 1
             if total > LARGEST_COUNT:
                 return -1
