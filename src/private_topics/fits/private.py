@@ -128,7 +128,7 @@ class PrivateFit:
         knowledge = self.settings.knowledge
         if knowledge is not None and knowledge.n_words != corpus.n_words:
             raise InputError(
-                f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words}: align it to them."
+                f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words}: align it."
             )
         if self.n_units is not None and corpus.n_units != self.n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")
