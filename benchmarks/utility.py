@@ -25,13 +25,14 @@ from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.evaluation import document_completion_perplexity, topic_error_l2, unigram_perplexity
 from private_topics.fits.fit import BudgetSplit
-from private_topics.fits.sequential import SEQUENTIAL, refined_topics
-from private_topics.inference.carried import averaged_noise
-from private_topics.inference.denoising import unigram_posterior
+from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.inference.carried import Averaged
+from private_topics.inference.denoising import denoised_topics, unigram_posterior
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.releases.moments import release_unigram
 from private_topics.releases.release import FitContext
+from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
 from stored import about, options_of, read_csv, store_csv
 
 SYNTHETIC = (  # documents, words, topics, alpha0, epsilon, limit
@@ -93,10 +94,16 @@ def random_start(train: Any, topics: int, epsilon: float, steps: int) -> np.ndar
     context = FitContext(run, corpus, SEQUENTIAL.releases, split, topics, refine_steps=steps)
     released = release_unigram(context)
     unigram = unigram_posterior(released.value, released.sigma)
-    start = unigram * state.gamma(1.0, size=(topics, corpus.n_words))
-    start /= start.sum(axis=1, keepdims=True)
-    noise = averaged_noise(run.mu_total, split.refine, steps) * corpus.n_words / float(released.value.sum())
-    return refined_topics(context, None, start, unigram, noise, split.refine)[0]
+    found = unigram * state.gamma(1.0, size=(topics, corpus.n_words))
+    found /= found.sum(axis=1, keepdims=True)
+    averaged, weights = Averaged(), even_weights(unigram)
+    for step in range(1, steps + 1):
+        statistic = release_statistic(
+            context, found, REFINEMENT.numbered(step), split.refine / steps, weights=weights
+        )
+        averaged.add(step, statistic.value.T / weights)
+        found = denoised_topics(averaged.value, unigram, statistic.sigma * averaged.noise / weights)
+    return found
 
 
 def curve(draws: int, out: Path) -> None:

@@ -99,7 +99,7 @@ class Fit:
         needed = [name for name in split if name in once]
         if min(split[name] for name in needed) <= 0:
             raise PrivacyError(f"BudgetSplit needs positive fractions for {', '.join(needed)}.")
-        repeated = [r.share for r in self.releases if r.repeated and r.share is not None]
+        repeated = [r.share for r in self.releases if r.repeated and r.share is not None and r.share not in once]
         if refined and repeated and not any(split[share] > 0 for share in repeated):
             raise PrivacyError(
                 f"refine_steps > 0 needs a positive {' or '.join(map(repr, repeated))} fraction in the BudgetSplit."

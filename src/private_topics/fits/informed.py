@@ -75,6 +75,7 @@ MANY = FEW | {
 FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
 LOOK, SECOND_LOOK = 0.25, 0.12  # of the fractions of unigram and second moment: to see what the vectors are worth
+DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
 COUNT_LEAN = 0.6
@@ -112,14 +113,17 @@ def model(context: FitContext) -> PrivateModel:
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, 1.0 - look[0]), noisy_unigram, unigram)
+    left = 1.0 - look[0] - public.share(PUBLIC_NORMS)
     moment = release_public_second(public, basis, look[1])
-    if not moment.known:
-        left = 1.0 - sum(look) - public.share(PUBLIC_NORMS)
+    if not moment.known(DOUBT):
+        return sequential.model_of(without_knowledge(context, left - look[1]), noisy_unigram, unigram)
+    moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])
+    if not moment.known(0.0):
+        left -= public.share(PUBLIC_SECOND)
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     unigram = sequential.unigram_of(
         context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
     )
-    moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])
     frame = frame_of_moment(moment, context.n_topics)
     k = min(context.n_topics, frame.supported + 1)
     warn_if_fewer(k, context.n_topics)

@@ -6,6 +6,7 @@ Proof: docs/proofs/frame_second.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -46,25 +47,33 @@ class PublicMoment:
         return self.sigma / self.weight
 
     @property
+    def mean(self) -> np.ndarray:
+        """How documents deviate from the unigram on average, shrunk by what its noise explains of its length."""
+        raw: np.ndarray = self.value[0, 1:] / (self.weight * COLUMN)
+        explained = len(raw) * (self.noise / COLUMN) ** 2 / 2.0
+        return raw * max(0.0, 1.0 - explained / float(raw @ raw))
+
+    @cached_property
     def all_directions(self) -> np.ndarray:
-        mean = self.value[0, 1:] / (self.weight * COLUMN)
-        result: np.ndarray = self.value[1:, 1:] / self.weight - np.outer(mean, mean)
-        return result
+        return self.value[1:, 1:] / self.weight - np.outer(self.mean, self.mean)
 
     @property
     def central(self) -> np.ndarray:
         """The second central moment in the basis."""
         return self.all_directions[: self.basis.rank, : self.basis.rank]
 
-    @property
-    def known(self) -> bool:
-        """Whether documents deviate clearly more along the basis than along shuffled vectors."""
-        along = np.diag(self.all_directions)
-        others = along[self.basis.rank :]
+    def known(self, doubt: float) -> bool:
+        """Whether documents deviate clearly more along the basis than along shuffled vectors.
+
+        With a `doubt`, less may do: by so many times the noise of the comparison.
+        """
+        along, rank = np.diag(self.all_directions), self.basis.rank
+        others = along[rank:]
         if len(others) == 0:  # the vectors have as many directions as there are words
             return True
-        control = max(float(others.mean()), self.noise / np.sqrt(len(others)))
-        return float(along[: self.basis.rank].mean()) > CLEARLY_MORE * control
+        noise = self.noise * np.sqrt(1.0 / rank + CLEARLY_MORE**2 / len(others))
+        control = max(float(others.mean()), 0.0)
+        return float(along[:rank].mean()) > CLEARLY_MORE * control - doubt * noise
 
 
 def with_constant(rows: np.ndarray, constant: float = 1.0) -> np.ndarray:

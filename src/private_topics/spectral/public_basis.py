@@ -48,7 +48,7 @@ def centred_vectors(vectors: np.ndarray, centre: np.ndarray, rank: int) -> np.nd
     """Leading principal components (d × r) of word vectors under word frequencies; zero where there is no vector."""
     known = np.any(vectors != 0.0, axis=1)
     weight = centre * known
-    deviations = np.where(known[:, None], vectors - (weight @ vectors) / weight.sum(), 0.0)
+    deviations = np.where(known[:, None], vectors - (weight @ vectors) / max(weight.sum(), SMALLEST_DIRECTION), 0.0)
     values, axes = np.linalg.eigh((deviations.T * centre) @ deviations)
     kept = np.flatnonzero(values > SMALLEST_DIRECTION * max(values[-1], SMALLEST_DIRECTION))[::-1][:rank]
     axes = axes[:, kept]

@@ -1,0 +1,148 @@
+"""The fit with public knowledge: what it finds, what it costs where the vectors know nothing, what it refuses."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from private_support import captured_releases
+from private_topics import (
+    BudgetSplit,
+    InputError,
+    PrivacyError,
+    PrivacyWarning,
+    PrivateSpectralLDA,
+    PublicKnowledge,
+    make_lda_corpus,
+)
+from private_topics.evaluation import topic_error_l2
+from private_topics.fits.informed import FEW, INFORMED, MANY, fractions_for, words_enough
+
+N_WORDS, N_TOPICS = 400, 5
+
+
+@cache
+def corpus():
+    return make_lda_corpus(8_000, N_WORDS, N_TOPICS, alpha0=0.3, mean_length=60, random_state=0)
+
+
+@cache
+def known() -> PublicKnowledge:
+    """From other documents about the same topics."""
+    return PublicKnowledge.from_counts(corpus()[0][:2_000])
+
+
+def unknown() -> PublicKnowledge:
+    vectors = np.random.default_rng(0).normal(size=(N_WORDS, 40))
+    return PublicKnowledge(vectors, np.full(N_WORDS, np.nan), [("other", "other vectors", "0" * 64, N_WORDS)])
+
+
+def fitted(X, knowledge=None, epsilon=1.0, **settings):
+    settings = {"alpha0": 0.3, "noise_seed": 1, "random_state": 0} | settings
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        return PrivateSpectralLDA(N_TOPICS, epsilon=epsilon, knowledge=knowledge, **settings).fit(X)
+
+
+def released(X, knowledge, **settings):
+    with captured_releases() as seen:
+        model = fitted(X, knowledge, **settings)
+    return [value.name for _, value in seen], model
+
+
+def test_a_small_corpus_has_topics_where_it_had_one():
+    X, topics, _ = corpus()
+    small = X[2_000:3_500]
+    without, informed = fitted(small), fitted(small, known())
+    assert len(without.components_) < N_TOPICS
+    assert len(informed.components_) == N_TOPICS
+    assert topic_error_l2(informed.components_, topics) < 0.5
+    assert informed.perplexity(X[7_000:]) < 0.9 * without.perplexity(X[7_000:])
+
+
+def test_vectors_that_know_nothing_are_left_alone():
+    """After the look the releases are those of the sequential fit, and nothing else."""
+    names, model = released(corpus()[0], unknown(), epsilon=3.0)
+    assert names[:3] == ["unigram", "public second norms", "public second moment 1"]
+    assert "second norms" in names[3:5]
+    assert not any(name.startswith("features") for name in names)
+    assert model.perplexity(corpus()[0]) < 1.1 * fitted(corpus()[0], epsilon=3.0).perplexity(corpus()[0])
+
+
+def test_vectors_that_know_the_corpus_are_used():
+    names, _ = released(corpus()[0], known())
+    assert "second norms" not in names
+    assert names.count("features 1") == 1
+
+
+def test_a_budget_that_needs_no_vectors_is_spent_as_without_them():
+    X = corpus()[0]
+    names, _ = released(X, known(), epsilon=100.0)
+    assert names == released(X, None, epsilon=100.0)[0]
+
+
+@pytest.mark.parametrize("vectors", [np.ones((N_WORDS, 3)), np.eye(N_WORDS)[:, :1]], ids=["all equal", "one word"])
+def test_degenerate_vectors_give_a_model(vectors):
+    knowledge = PublicKnowledge(vectors, np.full(N_WORDS, np.nan), [("odd", "odd vectors", "0" * 64, N_WORDS)])
+    model = fitted(corpus()[0][:1_000], knowledge)
+    assert np.isfinite(model.components_).all()
+
+
+@pytest.mark.parametrize("refine_steps", [0, 1, 3])
+def test_refinement_steps(refine_steps):
+    names, model = released(corpus()[0], known(), refine_steps=refine_steps)
+    assert sum(name.startswith("refinement") for name in names) in (0, refine_steps)
+    assert any(name.startswith("features") for name in names) == bool(refine_steps)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("knowledge", [known, unknown], ids=["known", "unknown"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 100.0])
+def test_no_more_than_the_budget_is_spent_and_hardly_less(epsilon, knowledge):
+    model = fitted(corpus()[0], knowledge(), epsilon=epsilon)
+    assert model.privacy_.epsilon_spent <= epsilon
+    total = sum(line.share for line in model.privacy_.releases)
+    assert 0.97 < total <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("budget", [1.0, 300.0, 3_000.0, 1e4, 1e6])
+@pytest.mark.parametrize("n_topics", [1, 5, 100])
+def test_fractions_are_a_split(budget, n_topics):
+    split = BudgetSplit(**fractions_for(budget, n_topics, 3_000))
+    assert (split.features == 0) == words_enough(budget, n_topics)
+
+
+def test_fractions_go_from_features_to_counts():
+    sizes = [fractions_for(budget, 25, 3_000) for budget in (100.0, 5_000.0, 7_000.0, 1e4, 3e4)]
+    assert sizes[0] == FEW
+    assert sizes[-1] == pytest.approx(MANY)
+    refine = [size["refine"] for size in sizes]
+    assert refine == sorted(refine)
+
+
+def test_a_split_of_ones_own():
+    split = INFORMED.split(4).replace(features=0.3, refine=0.135)
+    names, model = released(corpus()[0], known(), budget_split=split)
+    assert "features 1" in names
+    assert "refinement 1" in names
+    assert sum(line.share for line in model.privacy_.releases) == pytest.approx(1.0, abs=0.02)
+    with pytest.raises(PrivacyError, match="'refine' or 'features'"):
+        fitted(corpus()[0], known(), budget_split=BudgetSplit(refine=0.0, second=0.855))
+
+
+def test_what_is_refused():
+    X = corpus()[0]
+    with pytest.raises(InputError, match="400 words"):
+        fitted(X[:, :300], known())
+    with pytest.raises(InputError, match="None or a PublicKnowledge"):
+        fitted(X, knowledge="english")
+    with pytest.raises(InputError, match="belongs to configuration='sequential'"):
+        fitted(X, known(), configuration=2)
+
+
+def test_clone_keeps_the_knowledge():
+    model = PrivateSpectralLDA(knowledge=known())
+    assert clone(model).knowledge is known()
