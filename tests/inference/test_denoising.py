@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from private_topics.inference.denoising import denoised_topics, gamma_posterior, noise_level
+from private_topics.inference.denoising import (
+    INFORMED_FLOOR,
+    denoised_topics,
+    gamma_posterior,
+    informed_topics,
+    noise_level,
+)
 
 N_TOPICS, N_WORDS, MASS = 4, 400, 2e5
 
@@ -39,7 +45,12 @@ def test_the_level_is_that_of_the_values_released():
     assert noise_level(np.zeros((2, 3)), np.ones(3)) == 6.0
 
 
-@pytest.mark.parametrize("estimate", [denoised_topics, gamma_posterior])
+def posterior(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Where nothing is known of the topics."""
+    return gamma_posterior(statistic, unigram, unigram, noise)
+
+
+@pytest.mark.parametrize("estimate", [denoised_topics, posterior])
 def test_rows_are_distributions(estimate):
     statistic, unigram = expected_counts()
     noise = np.geomspace(1.0, 200.0, N_WORDS)
@@ -53,7 +64,7 @@ def test_the_posterior_trusts_each_word_as_far_as_its_noise_allows():
     """A word with little noise keeps its value, one with much goes to its share of the unigram."""
     statistic, unigram = expected_counts()
     noise = np.where(np.arange(N_WORDS) % 2, 0.01, 1e5)
-    topics, truth = gamma_posterior(statistic, unigram, noise), as_topics(statistic)
+    topics, truth = posterior(statistic, unigram, noise), as_topics(statistic)
     clear, lost = slice(1, 40, 2), slice(0, 40, 2)
     assert distance(topics[:, clear], truth[:, clear]) < 0.25 * distance(unigram[clear], truth[:, clear])
     assert distance(topics[:, lost], unigram[lost]) < 0.25 * distance(topics[:, lost], truth[:, lost])
@@ -75,7 +86,32 @@ def test_noise_of_each_word_is_used():
     for seed in range(20):
         noisy = statistic + noise * np.random.default_rng(seed).standard_normal(statistic.shape)
         errors = [
-            (((gamma_posterior(noisy, unigram, told) - as_topics(statistic)) ** 2) / unigram).sum()
+            (((posterior(noisy, unigram, told) - as_topics(statistic)) ** 2) / unigram).sum()
             for told in (noise, alike)
         ]
         assert errors[0] < errors[1]
+
+
+def test_topics_that_are_expected_help_as_far_as_they_are_right():
+    """Expected topics that are the truth, and ones that are not, against the unigram for all."""
+    statistic, unigram = expected_counts()
+    noise = np.full(N_WORDS, 30.0)
+    noisy = statistic + noise * np.random.default_rng(0).standard_normal(statistic.shape)
+    truth = as_topics(statistic)
+    wrong = np.roll(truth, 1, axis=0)
+
+    def error(expected: np.ndarray) -> float:
+        return float((((gamma_posterior(noisy, expected, unigram, noise) - truth) ** 2) / unigram).sum())
+
+    assert error(truth) < 0.5 * error(unigram)
+    assert error(wrong) > error(truth)
+
+
+def test_informed_topics_are_distributions_and_end_at_the_statistic():
+    statistic, unigram = expected_counts()
+    wrong = np.roll(as_topics(statistic), 1, axis=0)
+    found = informed_topics(statistic, wrong, unigram, np.full(N_WORDS, 1e-3))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(
+        found, (1 - INFORMED_FLOOR) * as_topics(statistic) + INFORMED_FLOOR * unigram, atol=1e-3
+    )

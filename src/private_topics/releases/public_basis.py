@@ -46,16 +46,13 @@ class PublicMoment:
     def noise(self) -> float:
         return self.sigma / self.weight
 
-    @property
-    def mean(self) -> np.ndarray:
-        """How documents deviate from the unigram on average, shrunk by what its noise explains of its length."""
-        raw: np.ndarray = self.value[0, 1:] / (self.weight * COLUMN)
-        explained = len(raw) * (self.noise / COLUMN) ** 2 / 2.0
-        return raw * max(0.0, 1.0 - explained / float(raw @ raw))
-
     @cached_property
     def all_directions(self) -> np.ndarray:
-        return self.value[1:, 1:] / self.weight - np.outer(self.mean, self.mean)
+        """The second central moment along the basis and its controls: unbiased, the noise of the mean included."""
+        mean = self.value[0, 1:] / (self.weight * COLUMN)
+        squares = np.outer(mean, mean) - (self.noise / COLUMN) ** 2 / 2.0 * np.eye(len(mean))
+        result: np.ndarray = self.value[1:, 1:] / self.weight - squares
+        return result
 
     @property
     def central(self) -> np.ndarray:
