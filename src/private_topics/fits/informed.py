@@ -101,7 +101,7 @@ def model(context: FitContext) -> PrivateModel:
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
     moment = release_public_second(public, basis, look[1])
     if not moment.known:
-        left = 1.0 - sum(look) - public.share(PUBLIC_NORMS)
+        left = 1.0 - context.split.get("vocabulary", 0.0) - sum(look) - public.share(PUBLIC_NORMS)
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     unigram = sequential.unigram_of(
         context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
