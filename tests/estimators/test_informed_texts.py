@@ -242,8 +242,8 @@ def test_knowledge_of_the_model_goes_with_a_list_of_its_words() -> None:
     with pytest.raises(InputError, match="columns"):
         fit_texts(private(knowledge=known), TEXTS, WordList("fewer", tuple(PUBLIC[:50])))
     for given in ({"knowledge": known}, {}):
+        model = private(ledger=Unspendable(), **given)
         with pytest.raises(InputError, match="needs a public word list"):
-            model = private(ledger=Unspendable(), **given)
             fit_texts(model, Unreadable(), WANTED, knowledge=None if given else known)  # type: ignore[arg-type]
 
 

@@ -144,9 +144,9 @@ def frame_of_moment(moment: PublicMoment, n_topics: int) -> Frame:
 
 def without_knowledge(context: FitContext, left: float) -> FitContext:
     """The sequential fit with what is left of the budget; it has a unigram."""
-    usual = dict(sequential.FRACTIONS) | {"unigram": 0.0}
+    usual = sequential.SEQUENTIAL.split(context.refine_steps).as_dict() | {"unigram": 0.0}
     split = {name: left * part / sum(usual.values()) for name, part in usual.items()}
-    return replace(context, releases=sequential.RELEASES, split=split | {"features": 0.0})
+    return replace(context, releases=sequential.RELEASES, split=split)
 
 
 def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.ndarray:
