@@ -14,6 +14,7 @@ from operator import add
 from typing import Any
 
 from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, is_word
 from private_topics.errors import InputError
 from private_topics.knowledge.public import Content, PublicKnowledge, joint_digest
 from private_topics.knowledge.public_texts import public_texts
@@ -44,6 +45,12 @@ class KnowledgeSource:
         """The words that files name, each once, in their order: candidates for a vocabulary. Texts name none."""
         tables = (part for part in self.parts if isinstance(part, VectorTable))
         return tuple(dict.fromkeys(word for table in tables for word in table.words))
+
+    @property
+    def word_list(self) -> WordList | None:
+        """The same as a public list of the name of the source; None where there are none."""
+        words = tuple(filter(is_word, self.words))
+        return WordList(self.name, words) if words else None
 
     def align(self, words: Iterable[str]) -> PublicKnowledge:
         """What is known of the words that the columns turned out to be."""
