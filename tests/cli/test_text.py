@@ -212,7 +212,10 @@ def test_demo(tmp_path: Path) -> None:
         assert text in result.stdout.replace("\n", "") or text in result.stdout
     assert all(name.split()[0] in result.stdout for name in topic_names())
     assert (tmp_path / "demo" / "report.html").exists()
-    again = ran("demo", "--letters", 3_000, "--epsilon", 30, "--folder", tmp_path / "demo", "--quiet")
+    assert "Public knowledge: english (" in result.stderr
+    again = ran(
+        "demo", "--letters", 3_000, "--epsilon", 30, "--no-knowledge", "--folder", tmp_path / "demo", "--quiet"
+    )
     assert again.stderr == ""
 
 
