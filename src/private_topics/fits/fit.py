@@ -94,7 +94,7 @@ class Fit:
             return split
         tensor = min(max(split["tensor"], LARGEST_TENSOR), split["tensor"] / min(1.0, eigenvalue))
         tensor = min(tensor, split["tensor"] + split["refine"] / 2.0)
-        return split.replace(tensor=tensor, refine=split["refine"] + split["tensor"] - tensor)
+        return split.replace(tensor=tensor, refine=split["refine"] - (tensor - split["tensor"]))
 
     def check_split(self, split: BudgetSplit, *, refined: bool) -> None:
         """Refuse a split that leaves a release of this fit without budget."""
