@@ -106,7 +106,8 @@ def test_a_private_vocabulary_is_named_as_not_attacked(tmp_path):
     lines = [json.dumps({"text": letter.text, "who": letter.patient}) for letter in make_letters(600, seed=1)]
     (tmp_path / "letters.jsonl").write_text("\n".join(lines))
     fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--unit", "who", "--epsilon", 60, "--delta", 1e-5,
-           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q", "--vocabulary", "private", "--knowledge", "none"]  # fmt: skip
+           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q", "--vocabulary", "private",
+           "--knowledge", "none"]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     done = called("--model", tmp_path / "m", "--report", tmp_path / "audit.md")
     assert done.exit_code == 0, done.output

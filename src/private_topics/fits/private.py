@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -66,6 +66,11 @@ class FitSettings:
         named = f"the public knowledge {source.name!r} (SHA-256 {source.digest})"
         unused = f"{named}, which knows next to none of the words and is not used"
         return replace(self, fit=SEQUENTIAL, knowledge=None, split=split, unused=unused)
+
+    def default_split(self, fractions: Mapping[str, float] | None = None, vocabulary: float = 0.0) -> BudgetSplit:
+        """The default split of these settings; `vocabulary`: what a released vocabulary takes before."""
+        eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
+        return self.fit.split(self.refine_steps, eigenvalue, fractions, vocabulary)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -158,8 +163,7 @@ class PrivateFit:
         if fit.fractions_for is not None:
             budget = self.run.mu_total * corpus.n_units
             fractions = fit.fractions_for(budget, settings.n_topics, corpus.n_words)
-        eigenvalue = equal_eigenvalue(settings.n_topics, settings.alpha0)
-        return fit.split(settings.refine_steps, eigenvalue, fractions, self.vocabulary_share)
+        return settings.default_split(fractions, self.vocabulary_share)
 
     def _check_units(self, corpus: Corpus) -> None:
         check_units(corpus)
