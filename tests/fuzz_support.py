@@ -32,6 +32,7 @@ from typer.testing import CliRunner
 import private_topics
 from private_topics.cli import app
 from private_topics.errors import EngineError, InputError, LedgerError, ModelFileError, PrivacyError
+from private_topics.knowledge.public import PublicKnowledge
 from private_topics.privacy.budget import PrivacyBudget
 
 ACCEPTABLE = (InputError, PrivacyError, LedgerError, ModelFileError, EngineError, NotFittedError)
@@ -122,11 +123,22 @@ splits = st.one_of(
 
 # -- what is called --------------------------------------------------------------------------------------------------
 
+
+def knowledge_of(columns: int) -> PublicKnowledge:
+    """Of as many columns; of few that are known, of vectors that are all the same, or of ordinary ones."""
+    vectors = np.random.default_rng(columns).normal(size=(columns, 4))
+    vectors[1 : columns % 3 * columns // 2] = vectors[0] if columns % 2 else 0.0
+    origin = ("made up", "made-up vectors", "0" * 64, columns)
+    return PublicKnowledge(vectors, np.full(columns, np.nan), (origin,))  # type: ignore[arg-type]
+
+
+knowledges = st.one_of(st.none(), st.integers(1, 40).map(knowledge_of), st.sampled_from(["english", [], 3]))
 PARAMETERS: dict[str, Any] = {
     "n_components": any_int, "alpha0": any_float, "epsilon": any_float, "delta": any_float, "steps": bounded_int,
     "refine_steps": bounded_int, "engine": settings_words, "sampler": settings_words,
     "configuration": settings_words, "calibration": settings_words,
     "allow_unproved": st.sampled_from([False, True, None]), "budget_split": splits, "n_jobs": any_int,
+    "knowledge": knowledges,
     "ledger": ledgers, "noise_seed": seeds, "random_state": seeds,
     "verbose": st.sampled_from([False, True, 0, 2, None, "x"]), "sampling_rate": any_float, "offset": any_float,
     "decay": any_float, "word_prior": any_float, "clip": any_float,

@@ -43,6 +43,8 @@ from private_topics.releases import vocabulary as private_vocabulary
 LETTERS, EPSILON, DELTA, TOPICS = 1_500, 60.0, 1e-4, 3
 REFINE_STEPS = 2
 WHOLE_PATH = 1 + 9 + REFINE_STEPS  # the vocabulary, the spectral start, the refinement
+UNINFORMED = ("--vocabulary", "private", "--knowledge", "none")
+INFORMED = ("--epsilon", "20")  # English knowledge and its words, the default, and a budget that needs them
 MARKER = re.compile(r"zq[a-j]{6}q", re.IGNORECASE)
 REPLACED = "user-zqaaaaaaq"
 
@@ -135,7 +137,7 @@ def run_command(folder: Path, records: list[dict[str, str]], recorder: Recorder,
     options = ["--unit", "user", "-k", TOPICS, "--epsilon", EPSILON, "--delta", DELTA, "--refine-steps", REFINE_STEPS,
                "--ledger", ledger, "--corpus", "letters", "--report", report, "--json", "-o", model]  # fmt: skip
     with recorder.installed():
-        fitted = call(app, ["fit", source, *map(str, options), *more])
+        fitted = call(app, ["fit", source, *map(str, options), *(more or UNINFORMED)])
     assert fitted.exit_code == 0, fitted.output
     shown = call(app, ["topics", model, "-n", "400"])
     entries = DurableLedger(ledger, "letters").entries()
@@ -224,13 +226,13 @@ def test_neighbouring_corpora_stay_within_every_sensitivity(first: Any, kind: st
 
 
 @pytest.fixture(scope="module")
-def candidates(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def candidates(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Public candidates: words of other letters, and many that nobody uses."""
     words = {word for letter in make_letters(300, seed=9) for word in Tokeniser().words(letter.text)}
     unused = [marker(number).replace("q", "x") for number in range(2_000)]
     path = tmp_path_factory.mktemp("list") / "words.txt"
     path.write_text("".join(f"{word}\n" for word in [*sorted(words), *unused]))
-    return "--vocabulary", f"candidates:{path}"
+    return "--knowledge", "none", "--vocabulary", f"candidates:{path}"
 
 
 def test_with_candidates_neighbouring_corpora_stay_within_every_sensitivity(first: Any, candidates: Any) -> None:
@@ -246,6 +248,22 @@ def test_with_candidates_neighbouring_corpora_stay_within_every_sensitivity(firs
     for found in (left, other):
         assert_no_marker(found)
         assert found["ledger"][0][1].threshold_delta == 0.0
+
+
+@pytest.mark.parametrize("kind", ["of one word", "of many letters"])
+def test_with_public_knowledge_neighbouring_corpora_stay_within_every_sensitivity(first: Any, kind: str) -> None:
+    """What is known of words is aligned to released words: with those fixed, nothing else of the corpus enters."""
+    folder, recorder, second = first[0], Recorder(), Recorder()
+    left = run_command(folder, ordinary_records(), recorder, *INFORMED)
+    second.answers = recorder.released
+    other = run_command(folder, neighbour(kind), second, *INFORMED)
+    names = [released.name for released in recorder.released]
+    assert names[:4] == ["candidate words", "unigram", "public second norms", "public second moment 1"]
+    assert assert_within_sensitivity(recorder, second) == len(names)
+    assert_same(left, other)
+    for found in (left, other):
+        assert_no_marker(found)
+        assert found["ledger"][0][2]["knowledge"] == "english"
 
 
 # -- planted leaks ---------------------------------------------------------------------------------------------------

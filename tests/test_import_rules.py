@@ -28,25 +28,14 @@ ALLOWED = {  # a new package or module states here what it may import
     | {"knowledge", "threads", "progress", "parameters"},
     "planning": {"fits", "inference", "releases", "paper", "privacy", "parameters", "spectral"},
     "evaluation": {"corpus"},
-    "estimators": {"corpus", "inference", "knowledge", "engines", "privacy", "releases", "fits", "evaluation"}
-    | {"whole_files", "parameters", "threads", "progress"},
+    "estimators": {"corpus", "inference", "engines", "privacy", "releases", "fits", "evaluation"}
+    | {"knowledge", "whole_files", "parameters", "threads", "progress"},
     "reports": {"paper", "fits", "planning", "evaluation", "privacy", "audit", "whole_files"},
     "audit": {"corpus", "engines", "fits", "releases", "privacy", "estimators", "progress"},
     "paper/experiments": {"corpus", "engines", "evaluation", "privacy", "releases", "fits", "estimators", "paper"}
     | {"progress"},
-    "cli": {
-        "corpus",
-        "knowledge",
-        "fits",
-        "evaluation",
-        "privacy",
-        "estimators",
-        "engines",
-        "planning",
-        "reports",
-        "audit",
-    }
-    | {"paper/experiments", "progress", "whole_files"},
+    "cli": {"corpus", "fits", "evaluation", "privacy", "estimators", "engines", "planning", "reports", "audit"}
+    | {"knowledge", "paper/experiments", "progress", "whole_files"},
     "__init__": {"corpus", "engines", "evaluation", "privacy", "fits", "planning", "estimators", "audit", "reports"}
     | {"knowledge", "progress"},
 }

@@ -102,11 +102,12 @@ def test_a_large_vocabulary_is_attacked_with_its_second_unigram(tmp_path):
 
 
 def test_a_private_vocabulary_is_named_as_not_attacked(tmp_path):
-    """The default of `fit` on text: the audit begins after its first release, and the page says so."""
+    """The audit begins after the first release, and the page says so."""
     lines = [json.dumps({"text": letter.text, "who": letter.patient}) for letter in make_letters(600, seed=1)]
     (tmp_path / "letters.jsonl").write_text("\n".join(lines))
     fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--unit", "who", "--epsilon", 60, "--delta", 1e-5,
-           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q"]  # fmt: skip
+           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q", "--vocabulary", "private",
+           "--knowledge", "none"]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     done = called("--model", tmp_path / "m", "--report", tmp_path / "audit.md")
     assert done.exit_code == 0, done.output
@@ -127,7 +128,8 @@ def test_a_choice_among_candidates_is_named_as_not_attacked(tmp_path):
     words = sorted({word for letter in letters[:100] for word in Tokeniser().words(letter.text)})
     (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in words))
     fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--epsilon", 60, "--delta", 1e-5, "-k", 3, "-q",
-           "--refine-steps", 1, "--jobs", 1, "--vocabulary", f"candidates:{tmp_path / 'words.txt'}"]  # fmt: skip
+           "--refine-steps", 1, "--jobs", 1, "--knowledge", "none",
+           "--vocabulary", f"candidates:{tmp_path / 'words.txt'}"]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     done = called("--model", tmp_path / "m")
     assert done.exit_code == 0, done.output

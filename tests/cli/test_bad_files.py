@@ -98,7 +98,9 @@ def test_strict_stops_at_a_broken_record(tmp_path: Path) -> None:
     assert_one_line(run("fit", source, "--strict", "-o", tmp_path / "x"))
 
 
-@pytest.mark.parametrize(("command", "fewest"), [(["fit"], 114), (["vocabulary", "private"], 37)])
+@pytest.mark.parametrize(
+    ("command", "fewest"), [(["fit", "--vocabulary", "private"], 114), (["vocabulary", "private"], 37)]
+)
 def test_too_few_documents_for_a_vocabulary_cost_nothing(command: list[str], fewest: int, tmp_path: Path) -> None:
     (tmp_path / "few.jsonl").write_bytes(lines(5))
     ledger = DurableLedger.register(tmp_path / "budget.db", "c", 10.0, 1e-3)

@@ -44,7 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     charged = ["--ledger", folder / "budget.db", "--corpus", "letters"]
     result = ran(
         "fit", folder / "letters.jsonl.gz", "-k", 9, "--epsilon", EPSILON, "--delta", 1e-5, "--unit", "patient_id",
-        *charged, "--report", folder / "report.html", "-o", folder / "model",
+        "--vocabulary", "private", "--knowledge", "none", *charged, "--report", folder / "report.html",
+        "-o", folder / "model",
     )  # fmt: skip
     assert result.stdout == ""
     assert "differential privacy" in result.stderr
@@ -155,10 +156,12 @@ def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest
 
 
 def test_without_refinement_the_whole_budget_is_spent(folder: Path, tmp_path: Path) -> None:
-    ran("fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, "--refine-steps", 0, "-o", tmp_path / "model")
-    releases = private_topics.load(tmp_path / "model").privacy_.releases
-    assert releases[0].name == "vocabulary"
-    assert sum(release.share for release in releases) == pytest.approx(1.0, abs=1e-6)
+    for vocabulary, first in (("private", "vocabulary"), ("candidates", "candidate words")):
+        ran("fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, "--refine-steps", 0, "--vocabulary",
+            vocabulary, "-o", tmp_path / "model")  # fmt: skip
+        releases = private_topics.load(tmp_path / "model").privacy_.releases
+        assert releases[0].name == first
+        assert sum(release.share for release in releases) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_two_models_with_vocabularies_of_their_own_are_compared(folder: Path, tmp_path: Path) -> None:
@@ -209,7 +212,10 @@ def test_demo(tmp_path: Path) -> None:
         assert text in result.stdout.replace("\n", "") or text in result.stdout
     assert all(name.split()[0] in result.stdout for name in topic_names())
     assert (tmp_path / "demo" / "report.html").exists()
-    again = ran("demo", "--letters", 3_000, "--epsilon", 30, "--folder", tmp_path / "demo", "--quiet")
+    assert "Public knowledge: english (" in result.stderr
+    again = ran(
+        "demo", "--letters", 3_000, "--epsilon", 30, "--no-knowledge", "--folder", tmp_path / "demo", "--quiet"
+    )
     assert again.stderr == ""
 
 

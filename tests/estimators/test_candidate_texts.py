@@ -175,7 +175,7 @@ class Unreadable:
 @pytest.mark.parametrize(
     ("settings", "texts", "vocabulary", "error"),
     [
-        ({"budget_split": None}, Unreadable(), WANTED, PrivacyError),
+        ({"budget_split": BudgetSplit()}, Unreadable(), WANTED, PrivacyError),
         ({"budget_split": BudgetSplit()}, TEXTS, WANTED, PrivacyError),
         ({"delta": 0, "configuration": 1, "budget_split": None}, TEXTS, WANTED, PrivacyError),
         ({}, iter(TEXTS), WANTED, InputError),

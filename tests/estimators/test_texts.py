@@ -124,7 +124,6 @@ class Unspendable:
     ("settings", "texts", "vocabulary", "error"),
     [
         ({}, TEXTS, CorpusVocabulary(), PrivacyError),
-        ({"budget_split": None}, TEXTS, PrivateVocabulary(), PrivacyError),
         ({"budget_split": BudgetSplit()}, TEXTS, PrivateVocabulary(), PrivacyError),
         ({"delta": 0, "configuration": 1, "budget_split": None}, TEXTS, PrivateVocabulary(), PrivacyError),
         ({"epsilon": -1.0}, TEXTS, PrivateVocabulary(), PrivacyError),

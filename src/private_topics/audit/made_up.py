@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from private_topics.audit.recording import fit_quietly
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.errors import InputError
-from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.fits.choice import chooses_words
 from private_topics.progress import SILENT, Progress
+from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 MEAN_LENGTH = 50
 DOCUMENTS_PER_TOPIC = 1_000  # at epsilon 1
@@ -39,8 +40,14 @@ Counted = tuple[sp.csr_array, np.ndarray | None]
 
 
 def fresh(model: PrivateSpectralLDA, **others: Any) -> PrivateSpectralLDA:
-    """The settings of a model as an estimator that is not fitted: no ledger, no seed of the noise, this machine."""
-    return PrivateSpectralLDA(**others | {name: getattr(model, name) for name in FROM_MODEL})
+    """The settings of a model as an estimator that is not fitted: no ledger, no seed of the noise, this machine.
+
+    A vocabulary that the model released by default leaves less to the other releases, here too.
+    """
+    found = PrivateSpectralLDA(**others | {name: getattr(model, name) for name in FROM_MODEL})
+    if model.budget_split is None and any(chooses_words(release.name) for release in model.privacy_.releases):
+        found.set_params(budget_split=settings_of(found).default_split(vocabulary=VOCABULARY_SHARE))
+    return found
 
 
 def corpus_for(

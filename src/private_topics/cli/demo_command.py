@@ -16,13 +16,17 @@ def demo(
     letters: Annotated[int, typer.Option(min=1_000, help="Letters to make up.")] = 50_000,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
+    no_knowledge: Annotated[
+        bool,
+        typer.Option("--no-knowledge", help="Without public word vectors; the vocabulary is a private one then."),
+    ] = False,
     seed: options.LettersSeed = 0,
     quiet: options.Quiet = False,
 ) -> None:
     """Make up letters of patients, learn their topics under differential privacy, and write a report."""
     from private_topics.cli.demo_run import run_demo
 
-    run_demo(Screen(quiet), folder, letters, epsilon, delta, seed)
+    run_demo(Screen(quiet), folder, letters, epsilon, delta, seed, None if no_knowledge else "english")
 
 
 def reproduce_paper(

@@ -11,14 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from private_topics.cli.fit_run import shown
+from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import marginal_of, write_model_report
 from private_topics.cli.screen import Screen
+from private_topics.cli.sources import vocabulary_of
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.made_up.letters import make_letters, topic_names, true_topics, write_letters
 from private_topics.corpus.texts.readers import open_texts
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
+from private_topics.estimators.texts import fit_texts
 from private_topics.evaluation import (
     document_completion_perplexity,
     match_topics,
@@ -26,6 +29,7 @@ from private_topics.evaluation import (
     topic_error_l2,
     unigram_perplexity,
 )
+from private_topics.knowledge.sources import open_knowledge
 from private_topics.privacy.ledger.durable import DurableLedger
 
 UNIT, CORPUS = "patient_id", "patient letters"
@@ -35,9 +39,13 @@ HELD_OUT_LETTERS, HELD_OUT_SEED = 2_000, 1_000_003
 SHOWN_WORDS = 6
 
 
-def run_demo(screen: Screen, folder: Path, letters: int, epsilon: float, delta: float, seed: int) -> None:
+def run_demo(
+    screen: Screen, folder: Path, letters: int, epsilon: float, delta: float, seed: int, knowledge: str | None
+) -> None:
     """Letters, ledger, model and report into `folder`; the truth next to the estimate on standard output."""
     started = time.perf_counter()
+    known = open_knowledge(knowledge)
+    wanted = vocabulary_of(None, None, False, Tokeniser(), known)
     folder.mkdir(parents=True, exist_ok=True)
     source, model_file, report = folder / "letters.jsonl.gz", folder / "letters.model", folder / "report.html"
     names = topic_names()
@@ -45,11 +53,10 @@ def run_demo(screen: Screen, folder: Path, letters: int, epsilon: float, delta: 
     write_letters(source, letters, seed=seed)
     ledger = _new_ledger(folder / "budget.db", TOTAL_IN_RUNS * epsilon, 10.0 * delta)
     screen.say(f"Fitting with epsilon {epsilon:g}, delta {delta:g}; patients are protected, the vocabulary too …")
-    model = PrivateSpectralLDA(
-        len(names), epsilon=epsilon, delta=delta, budget_split=WITH_VOCABULARY, ledger=ledger, random_state=0
-    )
-    with shown(screen, model, show_documents=False) as progress:
-        fit_texts(model, open_texts(source, unit=UNIT), PrivateVocabulary(), progress=progress)
+    screen.say(knowledge_line(known))
+    model = PrivateSpectralLDA(len(names), epsilon=epsilon, delta=delta, ledger=ledger, random_state=0)
+    with shown(screen, model, show_documents=False, informed=known is not None) as progress:
+        fit_texts(model, open_texts(source, unit=UNIT), wanted, knowledge=known, progress=progress)
     model.save(model_file)
     words = [str(word) for word in model.feature_names_in_]
     truth = true_topics(words, model.tokeniser_)
@@ -95,7 +102,7 @@ def _scores(model: PrivateSpectralLDA, truth: np.ndarray, words: list[str]) -> T
     unseen = [letter.text for letter in make_letters(HELD_OUT_LETTERS, seed=HELD_OUT_SEED)]
     counts = stack_rows(list(count_texts(unseen, words, model.tokeniser_)))
     scores = Table(box=None, show_header=False, padding=(0, 2))
-    scores.add_row("words of the private vocabulary", f"{len(words):,}")
+    scores.add_row("words of the released vocabulary", f"{len(words):,}")
     scores.add_row("topic error (relative L2, matched)", f"{topic_error_l2(model.components_, truth):.4f}")
     scores.add_row("perplexity of unseen letters", f"{model.perplexity(counts):.1f}")
     scores.add_row("  by the true topics", f"{document_completion_perplexity(truth, counts):.1f}")

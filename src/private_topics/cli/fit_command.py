@@ -21,6 +21,7 @@ def fit(
     no_privacy: options.NoPrivacy = False,
     vocabulary: options.Vocabulary = None,
     vocabulary_size: options.VocabularySize = None,
+    given: options.Known,
     reading: options.Reading,
     charged: options.Charged,
     report: options.Report = None,
@@ -35,9 +36,10 @@ def fit(
 ) -> None:
     """Learn topics from text or counts under differential privacy, and write a model file."""
     if no_privacy:
-        _refuse_privacy_options(epsilon, delta, vocabulary, reading, charged)
+        _refuse_privacy_options(epsilon, delta, vocabulary, given, reading, charged)
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
+    from private_topics.cli.knowledge import knowledge_of, worth_using
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, tokeniser_of, vocabulary_of
 
     screen = Screen(shown.quiet)
@@ -45,19 +47,23 @@ def fit(
     ledger = ledger_of(charged, output.name)
     counts = holds_counts(source, reading.format)
     tokeniser = tokeniser_of(reading, vocabulary)
-    words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser)
+    known = knowledge_of(given, source, reading, tokeniser, private=not no_privacy, counts=counts)
+    if counts and known is not None and vocabulary is None:
+        raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--knowledge")
+    words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser, known)
+    known = known if worth_using(known, given, words, tokeniser) else None
     started = run.started(engine, master)
     settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
         settings |= {"sampler": sampler, "ledger": ledger}
-        settings |= run.privacy_settings(epsilon, delta, words, refine_steps)
+        settings |= run.privacy_settings(epsilon, delta)
     model = run.new_model(topics, private=not no_privacy, **settings)
-    with run.shown(screen, model, show_documents=reading.unit is None) as progress:
+    with run.shown(screen, model, show_documents=reading.unit is None, informed=known is not None) as progress:
         if words is None:
-            run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size)
+            run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size, known)
         else:
-            run.fit_text(screen, model, source, reading, words, tokeniser, progress)
+            run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
     run.deliver(screen, model, output, report, ledger)
     if shown.as_json:
         print_json(run.summary(model, output, report))
@@ -76,12 +82,14 @@ def _refuse_privacy_options(
     epsilon: float | None,
     delta: float | None,
     vocabulary: str | None,
+    given: options.Known,
     reading: options.Reading,
     charged: options.Charged,
 ) -> None:
-    given = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
-    given |= {"--ledger": charged.ledger, "--corpus": charged.corpus}
-    contradicted = [name for name, value in given.items() if value is not None]
+    named = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
+    named |= {"--ledger": charged.ledger, "--corpus": charged.corpus, "--public-corpus": given.public_corpus}
+    contradicted = [name for name, value in named.items() if value is not None]
+    contradicted += [f"--knowledge {name}" for name in given.knowledge or [] if name != "none"]
     if vocabulary == "private" or (vocabulary or "").split(":")[0] == "candidates":
         contradicted.append(f"--vocabulary {vocabulary}")
     if contradicted:

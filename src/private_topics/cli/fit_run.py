@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
+from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
@@ -23,14 +24,15 @@ from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (
-    WITH_VOCABULARY,
     CandidateVocabulary,
     CorpusVocabulary,
     PrivateVocabulary,
     Vocabulary,
     fit_texts,
 )
+from private_topics.fits.informed import FEATURE_STEPS
 from private_topics.fits.sequential import STAGES
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -40,15 +42,8 @@ def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
     return (PrivateSpectralLDA if private else SpectralLDA)(topics, **settings)
 
 
-def privacy_settings(
-    epsilon: float | None, delta: float | None, words: Vocabulary | None, refine_steps: int | None
-) -> dict[str, Any]:
-    with_vocabulary = WITH_VOCABULARY.without_refinement() if refine_steps == 0 else WITH_VOCABULARY
-    return {
-        "epsilon": EPSILON if epsilon is None else epsilon,
-        "delta": DELTA if delta is None else delta,
-        "budget_split": with_vocabulary if isinstance(words, PrivateVocabulary | CandidateVocabulary) else None,
-    }
+def privacy_settings(epsilon: float | None, delta: float | None) -> dict[str, Any]:
+    return {"epsilon": EPSILON if epsilon is None else epsilon, "delta": DELTA if delta is None else delta}
 
 
 def started(engine: str, master: str | None) -> str:
@@ -61,10 +56,12 @@ def started(engine: str, master: str | None) -> str:
 
 
 @contextmanager
-def shown(screen: Screen, model: TopicEstimator, show_documents: bool) -> Iterator[Progress]:
-    """The stages of the model's fit on the screen."""
+def shown(screen: Screen, model: TopicEstimator, show_documents: bool, informed: bool = False) -> Iterator[Progress]:
+    """The stages of the model's fit on the screen, as many as there may be."""
     private = isinstance(model, PrivateSpectralLDA)
     stages = len(STAGES) + model.refine_steps if private else None
+    if stages is not None and informed and model.refine_steps:
+        stages += FEATURE_STEPS
     with screen.progress(stages=stages, show_documents=show_documents) as progress:
         model.set_params(verbose=Stopping(progress))
         yield progress
@@ -78,8 +75,9 @@ def fit_counts(
     reading: Reading,
     vocabulary: str | None,
     vocabulary_size: int | None,
+    known: KnowledgeSource | None,
 ) -> None:
-    """Fit a model to counts, whose columns `vocabulary` names."""
+    """Fit a model to counts, whose columns `vocabulary` names: as words, where something is known of them."""
     chosen, labels = vocabulary or "", reading.unit_labels
     named = chosen in ("private", "corpus") or chosen.startswith(PREFIX) or asks_for_candidates(chosen)
     if named or vocabulary_size is not None:
@@ -89,6 +87,9 @@ def fit_counts(
     screen.say(announcement(model, source.name, None if labels is None else labels.name, "the columns"))
     corpus = as_blocks(str(source))
     names = None if vocabulary is None else read_names(Path(vocabulary), corpus.n_words)
+    if known is not None and names is not None:
+        screen.say(knowledge_line(known))
+        model.set_params(knowledge=known.align(names))
     model.fit(corpus, **{} if labels is None else {"groups": _labels_for(corpus, labels)})
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
@@ -112,6 +113,7 @@ def fit_text(
     reading: Reading,
     words: Vocabulary,
     tokeniser: Tokeniser,
+    known: KnowledgeSource | None,
     progress: Progress,
 ) -> None:
     if reading.unit_labels is not None:
@@ -120,7 +122,9 @@ def fit_text(
         )
     texts = texts_of(source, reading)
     screen.say(announcement(model, source.name, reading.unit, words_named(words)))
-    fit_texts(model, texts, words, tokeniser, progress=progress)
+    if isinstance(model, PrivateSpectralLDA):
+        screen.say(knowledge_line(known))
+    fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
 
 
 def deliver(screen: Screen, model: TopicEstimator, output: Path, report: Path | None, ledger: Any) -> None:

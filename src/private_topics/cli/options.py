@@ -92,9 +92,10 @@ Vocabulary = Annotated[
     str | None,
     Option(
         help="A file with a public list of words, one per line; 'list:english' (or another language): its most "
-        "frequent words, a public list too; 'private': words that many units use, paid from the budget, the "
-        "default; 'candidates': those words of a public list that many units use, paid from the budget too: of the "
-        "list of the first --language, or with 'candidates:FILE' of your own; "
+        "frequent words, a public list too; 'private': words that many units use, paid from the budget; "
+        "'candidates': those words of a public list that many units use, paid from the budget too: of the words that "
+        "--knowledge names, else of the list of the first --language, or with 'candidates:FILE' of your own. The "
+        "default: 'candidates' where --knowledge names words, else 'private'; "
         "'corpus': taken from the corpus, the default with --no-privacy. For counts: a file with the names of the "
         "columns."
     ),
@@ -106,6 +107,25 @@ VocabularySize = Annotated[
         min=1, help="Maximum number of words; of a named list, the most frequent; of candidates, 3,000 if not given."
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is publicly known of words; it costs no privacy."""
+
+    knowledge: Annotated[
+        list[str] | None,
+        Option(
+            metavar="english|english-documents|FILE|none",
+            help="Public word vectors: those that come with the package, or a file of your own; repeatable. Nothing "
+            "that was made from the private texts. If not given: english for private fits of text in English, "
+            "without --stem; else none. Counts need --vocabulary, which names their columns.",
+        ),
+    ] = None
+    public_corpus: Annotated[
+        Path | None,
+        Option(help="Public texts of the same field: knowledge too. None of the private texts may be in it."),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, 
 from private_topics.errors import InputError, LedgerError
 from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabulary, PrivateVocabulary, Vocabulary
 from private_topics.estimators.vocabularies import Selection
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.durable import DurableLedger
 
 PROBE_BYTES = 2**20
@@ -48,10 +49,20 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
 
 
-def vocabulary_of(named: str | None, size: int | None, no_privacy: bool, tokeniser: Tokeniser) -> Vocabulary:
-    chosen = named or ("corpus" if no_privacy else "private")
+def vocabulary_of(
+    named: str | None,
+    size: int | None,
+    no_privacy: bool,
+    tokeniser: Tokeniser,
+    known: KnowledgeSource | None = None,
+) -> Vocabulary:
+    """The vocabulary that is named; if none is, one chosen among the words of public knowledge, or a private one."""
+    listed = None if known is None else known.word_list
+    chosen = named or ("corpus" if no_privacy else "private" if listed is None else CANDIDATES)
     if chosen == "private":
         return selection(None, size, None, tokeniser)
+    if chosen == CANDIDATES and listed is not None:
+        return CandidateVocabulary(listed) if size is None else CandidateVocabulary(listed, size)
     if asks_for_candidates(chosen):
         return selection(chosen.removeprefix(CANDIDATES).removeprefix(":"), size, None, tokeniser)
     if chosen == "corpus":

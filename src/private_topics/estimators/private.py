@@ -14,6 +14,7 @@ from private_topics.fits.choice import AUTOMATIC, chosen_fit
 from private_topics.fits.fit import BudgetSplit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.parameters import check_parameters
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
@@ -38,7 +39,7 @@ class PrivateSpectralLDA(TopicEstimator):
     refine_steps : private refinement steps after the spectral start, with the sequential configuration.
     budget_split : `BudgetSplit`, the named shares of the releases; None for the default, in which the share of the
         refinement goes to the spectral stage where refine_steps is 0. Where epsilon adds up (published calibrations,
-        delta=0) the fractions are fixed.
+        delta=0) the fractions are fixed. A vocabulary that `fit_texts` releases takes a tenth, from the refinement.
     knowledge : `PublicKnowledge` of the words, aligned to the columns of X; with the sequential configuration.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
@@ -135,15 +136,21 @@ class PrivateSpectralLDA(TopicEstimator):
         return AUTOMATIC.split(self.refine_steps)
 
 
-def settings_of(model: PrivateSpectralLDA) -> FitSettings:
-    """The settings of a fit, checked: refuse before the corpus is read and before any noise is drawn."""
+def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None) -> FitSettings:
+    """The settings of a fit, checked: refuse before the corpus is read and before any noise is drawn.
+
+    `source`: public knowledge that is to be aligned later, once the words are known, and named beforehand.
+    """
     name = type(model).__name__
+    if model.knowledge is not None and not isinstance(model.knowledge, PublicKnowledge):
+        raise InputError(f"The 'knowledge' parameter of {name} must be None or a PublicKnowledge.")
+    known = model.knowledge if source is None else source
     fit = chosen_fit(
         model.configuration,
         model.calibration,
         allow_unproved=bool(model.allow_unproved),
         delta=model.delta,
-        informed=model.knowledge is not None,
+        informed=known is not None,
         caller=name,
     )
     budget = fit.budget(model.epsilon, model.delta)
@@ -153,8 +160,6 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
             "Pass ledger=None for an experiment on a corpus that needs no protection."
         )
     check_parameters(model)
-    if model.knowledge is not None and not isinstance(model.knowledge, PublicKnowledge):
-        raise InputError(f"The 'knowledge' parameter of {name} must be None or a PublicKnowledge.")
     if model.engine != "local" and not fit.any_engine:
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
     if model.budget_split is not None:
@@ -162,13 +167,13 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
             raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
         fit.check_split(model.budget_split, refined=bool(model.refine_steps))
     noted = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
-    return FitSettings(
+    settings = FitSettings(
         fit=fit,
         budget=budget,
         n_topics=int(model.n_components),
         alpha0=float(model.alpha0),
         refine_steps=int(model.refine_steps),
-        knowledge=model.knowledge,
+        knowledge=None,
         split=model.budget_split,
         sampler=model.sampler,
         noise_seed=model.noise_seed,
@@ -179,8 +184,10 @@ def settings_of(model: PrivateSpectralLDA) -> FitSettings:
         ledger=model.ledger,
         noted={"estimator": name}
         | {parameter: getattr(model, parameter) for parameter in noted}
+        | ({} if known is None else {"knowledge": known.name, "knowledge_sha256": known.digest})
         | {"private": model.noise_seed is None},
     )
+    return settings.informed_by(known, known) if isinstance(known, PublicKnowledge) else settings
 
 
 def fit_in(

@@ -4,6 +4,8 @@ Where the vocabulary is read off a private corpus, or chosen by it among public 
 the run whose later releases are the fit: one budget, one accountant, one line in the ledger, one statement. A public
 word list costs nothing and is named in the statement, as candidates are. Privacy units are the same in both stages:
 documents, or the users that label them.
+
+Public knowledge is read before the corpus and aligned to the words once they are known: listed, or released.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from private_topics.estimators.vocabularies import (
 )
 from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.private import PrivateFit
+from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -52,7 +55,7 @@ __all__ = [
 ]
 
 WITH_VOCABULARY = BudgetSplit(vocabulary=VOCABULARY_SHARE, refine=BudgetSplit().refine - VOCABULARY_SHARE)
-"""The default split where the vocabulary is released too: the refinement, the largest part, pays for it."""
+"""The default split of the sequential fit where the vocabulary is released too: the refinement pays for it."""
 Vocabulary = WordList | Selection | CorpusVocabulary
 Model = TypeVar("Model", bound=TopicEstimator)
 
@@ -63,6 +66,7 @@ def fit_texts(
     vocabulary: Vocabulary,
     tokeniser: Tokeniser | None = None,
     *,
+    knowledge: Any = None,
     progress: Progress = SILENT,
 ) -> Model:
     """Fit a model to texts; it remembers its words and how text becomes words.
@@ -70,26 +74,34 @@ def fit_texts(
     Parameters
     ----------
     model : `PrivateSpectralLDA`, whose `ledger` is charged once for vocabulary and topics, or `SpectralLDA`. With a
-        `PrivateVocabulary` or `CandidateVocabulary` its `budget_split` needs a fraction for the vocabulary, such as
-        `WITH_VOCABULARY`.
+        `PrivateVocabulary` or `CandidateVocabulary` its `budget_split`, if not None, needs a fraction for the
+        vocabulary. The `knowledge` of the model goes with a public list of as many words.
     texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice.
     vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged, and so is a `CandidateVocabulary`, which
         chooses among public words; a `CorpusVocabulary` is refused for a private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
+    knowledge : of a private model: what is publicly known of words, read before the texts are. "english" or
+        "english-documents"; a path to word vectors; public texts; a `PublicKnowledge`, with a public list of its
+        words; a list of those; None for none. A source that turns out to know none of the released words is not used.
     progress : notified of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     if isinstance(model, PrivateSpectralLDA):
-        if isinstance(vocabulary, Selection):
-            _fit_with_vocabulary(model, texts, vocabulary, tokeniser, progress)
-        elif isinstance(vocabulary, WordList):
-            _fit_with_list(model, texts, vocabulary, tokeniser, progress)
-        else:
+        if not isinstance(vocabulary, Selection | WordList):
             raise PrivacyError(
                 "A vocabulary read off the private corpus would leak it. Give a public word list, or have one "
                 "released under the budget."
             )
+        if knowledge is not None and knowledge is texts:
+            raise PrivacyError("The private texts are no public knowledge: what is taken from it gets no noise.")
+        source = _opened(model, knowledge, vocabulary, tokeniser)
+        if isinstance(vocabulary, Selection):
+            _fit_with_vocabulary(model, texts, vocabulary, source, tokeniser, progress)
+        else:
+            _fit_with_list(model, texts, vocabulary, source, tokeniser, progress)
     elif isinstance(model, SpectralLDA):
+        if open_knowledge(knowledge) is not None:
+            raise InputError("Public knowledge serves a private model. Got SpectralLDA: pass knowledge=None.")
         if isinstance(vocabulary, Selection):
             raise InputError("A private vocabulary needs a private model. Read one off the corpus, or give a list.")
         words = _public_words(vocabulary, texts, tokeniser, progress, model.n_jobs)
@@ -118,11 +130,34 @@ def make_vocabulary(
     return words, run
 
 
+def _opened(
+    model: PrivateSpectralLDA, knowledge: Any, vocabulary: WordList | Selection, tokeniser: Tokeniser
+) -> KnowledgeSource | None:
+    """What is publicly known of words, read and digested before the corpus is read."""
+    if knowledge is not None and model.knowledge is not None:
+        raise InputError("Public knowledge is given twice: pass the 'knowledge' parameter of fit_texts alone.")
+    source = open_knowledge(model.knowledge if knowledge is None else knowledge, tokeniser=tokeniser)
+    if source is not None and source.is_for_columns and not isinstance(vocabulary, WordList):
+        raise InputError(
+            "A ready-made PublicKnowledge is for columns that are known beforehand, so it needs a public word list. "
+            "Where the vocabulary is released, name the source: knowledge='english', a path or public texts."
+        )
+    return source
+
+
 def _fit_with_list(
-    model: PrivateSpectralLDA, texts: Iterable[Any], vocabulary: WordList, tokeniser: Tokeniser, progress: Progress
+    model: PrivateSpectralLDA,
+    texts: Iterable[Any],
+    vocabulary: WordList,
+    source: KnowledgeSource | None,
+    tokeniser: Tokeniser,
+    progress: Progress,
 ) -> None:
-    fit = PrivateFit.begin(settings_of(model), vocabulary=vocabulary.name, sha256=vocabulary.digest)
+    settings = settings_of(model, source)
     words = usable_words(vocabulary, tokeniser)
+    if source is not None:
+        settings = settings.informed_by(source.align(words), source)
+    fit = PrivateFit.begin(settings, vocabulary=vocabulary.name, sha256=vocabulary.digest)
     with _counter(model, progress)(texts, words, tokeniser) as counts:
         described = f"{vocabulary.description}, of which {len(words):,} are used"
         fit_in(model, fit, counts, counts.groups, described)
@@ -132,17 +167,19 @@ def _fit_with_vocabulary(
     model: PrivateSpectralLDA,
     texts: Iterable[Any],
     vocabulary: Selection,
+    source: KnowledgeSource | None,
     tokeniser: Tokeniser,
     progress: Progress,
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
-    settings = settings_of(model)
-    share = 0.0 if settings.split is None else settings.split["vocabulary"]
+    settings = settings_of(model, source)
+    share = VOCABULARY_SHARE if settings.split is None else settings.split["vocabulary"]
     if settings.fit.adds_up:
         raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
     if not share > 0:
         raise PrivacyError(
-            "A private vocabulary needs a fraction of the budget: pass budget_split=BudgetSplit(vocabulary=…, …)."
+            "A private vocabulary needs a fraction of the budget: pass budget_split=None, or "
+            "BudgetSplit(vocabulary=…, …)."
         )
     counted = _counter(model, progress)
     threshold_delta = vocabulary.threshold_share * settings.budget.delta
@@ -153,8 +190,11 @@ def _fit_with_vocabulary(
             "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "
             "charged stays charged. Give a public word list, more documents or a larger epsilon."
         )
+    if source is not None:
+        settings = settings.informed_by(source.align_released(words), source)
+    fit = replace(fit, settings=settings, n_units=n_units, vocabulary_share=share)
     with counted(texts, words, tokeniser) as counts:
-        fit_in(model, replace(fit, n_units=n_units), counts, counts.groups, vocabulary.public)
+        fit_in(model, fit, counts, counts.groups, vocabulary.public)
 
 
 def _counter(model: PrivateSpectralLDA, progress: Progress) -> Callable[..., CountedTexts | SparkTexts]:

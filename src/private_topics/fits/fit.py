@@ -77,19 +77,24 @@ class Fit:
         return next((release for release in self.releases if release.made(line)), None)
 
     def split(
-        self, refine_steps: int, eigenvalue: float = 1.0, fractions: Mapping[str, float] | None = None
+        self,
+        refine_steps: int,
+        eigenvalue: float = 1.0,
+        fractions: Mapping[str, float] | None = None,
+        vocabulary: float = 0.0,
     ) -> BudgetSplit:
-        """The default `fractions`: without refinement nothing is kept for it.
+        """The default `fractions`: without refinement nothing is kept for it. `vocabulary`: taken before the fit.
 
         The smaller the `eigenvalue` of the whitened tensor, the more of the refinement's fraction goes to the tensor.
         """
-        split = BudgetSplit(**(fractions or self.fractions))
+        split = BudgetSplit(**after_vocabulary(fractions or self.fractions, vocabulary))
         if not refine_steps:
             return split.without_refinement()
         if not split["refine"]:
             return split
         tensor = min(max(split["tensor"], LARGEST_TENSOR), split["tensor"] / min(1.0, eigenvalue))
-        return split.replace(tensor=tensor, refine=split["refine"] + split["tensor"] - tensor)
+        tensor = min(tensor, split["tensor"] + split["refine"] / 2.0)
+        return split.replace(tensor=tensor, refine=split["refine"] - (tensor - split["tensor"]))
 
     def check_split(self, split: BudgetSplit, *, refined: bool) -> None:
         """Refuse a split that leaves a release of this fit without budget."""
@@ -113,6 +118,16 @@ class Fit:
         if self.adds_up:
             return SimpleRun(budget, gaussian=self.gaussian, **noise)
         return PrivateRun(budget, **noise)
+
+
+def after_vocabulary(fractions: Mapping[str, float], share: float) -> Mapping[str, float]:
+    """The fractions of a fit whose vocabulary takes `share`: the larger of refinement and features pays, else all."""
+    if not share:
+        return fractions
+    payer = max(("refine", "features"), key=lambda name: fractions.get(name, 0.0))
+    if fractions.get(payer, 0.0) > share:
+        return {**fractions, payer: fractions[payer] - share, "vocabulary": share}
+    return {name: (1.0 - share) * part for name, part in fractions.items()} | {"vocabulary": share}
 
 
 class BudgetSplit(Mapping[str, float]):

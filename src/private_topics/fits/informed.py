@@ -111,24 +111,24 @@ def model(context: FitContext) -> PrivateModel:
     context.progress.stage(sequential.STAGES[1])
     with one_order():
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
+    left = 1.0 - context.split.get("vocabulary", 0.0) - look[0]
     if basis.rank == 0:
-        return sequential.model_of(without_knowledge(context, 1.0 - look[0]), noisy_unigram, unigram)
-    left = 1.0 - look[0] - public.share(PUBLIC_NORMS)
-    moment = release_public_second(public, basis, look[1])
+        return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
+    moment, left = release_public_second(public, basis, look[1]), left - public.share(PUBLIC_NORMS)
     if not moment.known(DOUBT):
         return sequential.model_of(without_knowledge(context, left - look[1]), noisy_unigram, unigram)
     moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])
+    left -= public.share(PUBLIC_SECOND)
     if not moment.known(0.0):
-        left -= public.share(PUBLIC_SECOND)
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
-    unigram = sequential.unigram_of(
-        context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
-    )
     frame = frame_of_moment(moment, context.n_topics)
     k = min(context.n_topics, frame.supported + 1)
     warn_if_fewer(k, context.n_topics)
     if k <= 1:
-        return PrivateModel(unigram[None], np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
+        return sequential.unigram_model(public, noisy_unigram, frame, left)
+    unigram = sequential.unigram_of(
+        context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
+    )
     context.progress.stage(sequential.STAGES[2])
     topics = spectral_start(public, basis, leading(frame, k - 1))
     alpha = np.full(k, context.alpha0 / k)
@@ -161,9 +161,9 @@ def frame_of_moment(moment: PublicMoment, n_topics: int) -> Frame:
 
 def without_knowledge(context: FitContext, left: float) -> FitContext:
     """The sequential fit with what is left of the budget; it has a unigram."""
-    usual = dict(sequential.FRACTIONS) | {"unigram": 0.0}
+    usual = sequential.SEQUENTIAL.split(context.refine_steps).as_dict() | {"unigram": 0.0}
     split = {name: left * part / sum(usual.values()) for name, part in usual.items()}
-    return replace(context, releases=sequential.RELEASES, split=split | {"features": 0.0})
+    return replace(context, releases=sequential.RELEASES, split=split)
 
 
 def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.ndarray:

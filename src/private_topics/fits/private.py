@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from sklearn.utils import check_random_state
@@ -13,7 +13,9 @@ from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, open_corpus
 from private_topics.errors import InputError
 from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel
+from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.knowledge.public import PublicKnowledge
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -22,6 +24,8 @@ from private_topics.progress import Progress
 from private_topics.releases.release import FitContext
 from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.threads import limited_threads
+
+IN_KNOWLEDGE = "units whose documents went into the public knowledge: for them the guarantee is void"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,36 @@ class FitSettings:
     ledger: Any
     noted: dict[str, Any]
     """What a ledger notes in addition to the cost of the fit."""
+    unused: str | None = None
+    """Public knowledge that says nothing of the words, as a statement names it."""
+
+    def informed_by(
+        self, knowledge: PublicKnowledge | None, source: PublicKnowledge | KnowledgeSource
+    ) -> FitSettings:
+        """With what `source` knows of the words, now that they are known; the sequential fit where it is too little.
+
+        The words may have been paid for, so nothing is refused here.
+        """
+        if knowledge is not None and knowledge.tells_words_apart:
+            return replace(self, knowledge=knowledge)
+        split = self.split
+        if split is not None and split["features"]:
+            split = split.replace(refine=split["refine"] + split["features"], features=0.0)
+        named = f"the public knowledge {source.name!r} (SHA-256 {source.digest})"
+        unused = f"{named}, which knows next to none of the words and is not used"
+        return replace(self, fit=SEQUENTIAL, knowledge=None, split=split, unused=unused)
+
+    def default_split(self, fractions: Mapping[str, float] | None = None, vocabulary: float = 0.0) -> BudgetSplit:
+        """The default split of these settings; `vocabulary`: what a released vocabulary takes before."""
+        eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
+        return self.fit.split(self.refine_steps, eigenvalue, fractions, vocabulary)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What a statement names as publicly known of the words."""
+        if self.knowledge is not None:
+            return (f"what is known of the words, {self.knowledge.description}",)
+        return () if self.unused is None else (self.unused,)
 
 
 @dataclass(frozen=True)
@@ -55,6 +89,8 @@ class PrivateFit:
     run: PrivateRun
     n_units: int | None = None
     """The units of the corpus, if an earlier release of the run counted them."""
+    vocabulary_share: float = 0.0
+    """Of the budget, if that release was the vocabulary."""
 
     @classmethod
     def begin(cls, settings: FitSettings, *, threshold_delta: float = 0.0, **noted: Any) -> Self:
@@ -107,7 +143,13 @@ class PrivateFit:
             n_units=corpus.n_units,
             configuration=settings.fit.name,
             reasons=settings.fit.reasons,
-            public=(units, *([] if vocabulary is None else [vocabulary]), "all settings of the fit"),
+            public=(
+                units,
+                *([] if vocabulary is None else [vocabulary]),
+                *settings.public,
+                "all settings of the fit",
+            ),
+            not_covered=() if settings.knowledge is None else (IN_KNOWLEDGE,),
             components=f"Topics asked for: {settings.n_topics}; used: {len(model.topics)}; "
             f"directions above the noise: {model.supported}.",
         )
@@ -121,14 +163,15 @@ class PrivateFit:
         if fit.fractions_for is not None:
             budget = self.run.mu_total * corpus.n_units
             fractions = fit.fractions_for(budget, settings.n_topics, corpus.n_words)
-        return fit.split(settings.refine_steps, equal_eigenvalue(settings.n_topics, settings.alpha0), fractions)
+        return settings.default_split(fractions, self.vocabulary_share)
 
     def _check_units(self, corpus: Corpus) -> None:
         check_units(corpus)
         knowledge = self.settings.knowledge
         if knowledge is not None and knowledge.n_words != corpus.n_words:
             raise InputError(
-                f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words}: align it."
+                f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words} columns: "
+                "they must be the same."
             )
         if self.n_units is not None and corpus.n_units != self.n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")

@@ -201,9 +201,9 @@ def noise_of(statistic: np.ndarray, noise: np.ndarray) -> float:
     return float(np.linalg.norm(noise) * np.sqrt(len(statistic)) / np.linalg.norm(statistic))
 
 
-def unigram_model(context: FitContext, first: Released, frame: Frame) -> PrivateModel:
+def unigram_model(context: FitContext, first: Released, frame: Frame, share: float | None = None) -> PrivateModel:
     """No topics to tell apart: one topic, the unigram, sharpened with the budget of the later releases."""
-    value, sigma = sharpened_unigram(context, first, context.unspent())
+    value, sigma = sharpened_unigram(context, first, context.unspent() if share is None else share)
     topics = unigram_of(context, value, sigma)[None, :]
     return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
 

@@ -22,6 +22,9 @@ from private_topics.knowledge.shipped import shipped
 from private_topics.knowledge.table import Found, checked_words
 from private_topics.knowledge.vector_files import read_vectors
 
+FEWEST_KNOWN = 10
+SMALLEST_DIFFERENCE = 1e-3  # of vectors of length one
+
 
 class Content(Protocol):
     """Something that has been opened and digested, and knows words: a `VectorTable`, `PublicTexts`."""
@@ -111,6 +114,12 @@ class PublicKnowledge:
         return cls._of(content.name, content.what, content.digest, found)
 
     @classmethod
+    def known(cls, content: Content, words: Sequence[str]) -> Self | None:
+        """The same for words that a run released; None where the source knows none of them."""
+        found = content.look_up(words)
+        return cls._of(content.name, content.what, content.digest, found) if found.vectors.any() else None
+
+    @classmethod
     def _of(cls, name: str, what: str, digest: str, found: Found) -> Self:
         covered = int(found.vectors.any(axis=1).sum())
         if not covered:
@@ -129,6 +138,12 @@ class PublicKnowledge:
     def covered(self) -> int:
         """Number of columns that have a vector."""
         return int(self.vectors.any(axis=1).sum())
+
+    @property
+    def tells_words_apart(self) -> bool:
+        """Whether enough columns have a vector, and not all the same: else a fit learns nothing from it."""
+        known = self.vectors[self.vectors.any(axis=1)]
+        return len(known) >= FEWEST_KNOWN and bool(np.ptp(known, axis=0).max() > SMALLEST_DIFFERENCE)
 
     @property
     def name(self) -> str:

@@ -7,13 +7,14 @@ fixed early. A source holds its content from the moment it is opened, and no fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
 
 from private_topics.corpus.words.tokens import Tokeniser
+from private_topics.corpus.words.vocabulary import WordList, is_word
 from private_topics.errors import InputError
 from private_topics.knowledge.public import Content, PublicKnowledge, joint_digest
 from private_topics.knowledge.public_texts import public_texts
@@ -45,10 +46,34 @@ class KnowledgeSource:
         tables = (part for part in self.parts if isinstance(part, VectorTable))
         return tuple(dict.fromkeys(word for table in tables for word in table.words))
 
+    @property
+    def word_list(self) -> WordList | None:
+        """The same as a public list of the name of the source; None where there are none."""
+        words = tuple(filter(is_word, self.words))
+        return WordList(self.name, words) if words else None
+
     def align(self, words: Iterable[str]) -> PublicKnowledge:
         """What is known of the words that the columns turned out to be."""
         listed = checked_words(words, "KnowledgeSource.align")
         return reduce(add, (_aligned(part, listed) for part in self.parts))
+
+    def align_released(self, words: Sequence[str]) -> PublicKnowledge | None:
+        """The same for words that a run released and paid for, so it does not fail: None where nothing is known."""
+        found = (
+            part if isinstance(part, PublicKnowledge) else PublicKnowledge.known(part, words) for part in self.parts
+        )
+        known = [part for part in found if part is not None and part.n_words == len(words)]
+        return reduce(add, known) if known else None
+
+    @property
+    def is_for_columns(self) -> bool:
+        """Whether a part of it is for columns that were known beforehand."""
+        return any(isinstance(part, PublicKnowledge) for part in self.parts)
+
+    def knows(self, words: Iterable[str]) -> bool:
+        """Whether a file names one of these words."""
+        tables = [part for part in self.parts if isinstance(part, VectorTable)]
+        return any(table.row_of(word) >= 0 for word in words for table in tables)
 
     def __add__(self, other: object) -> KnowledgeSource:
         return KnowledgeSource(self.parts + other.parts) if isinstance(other, KnowledgeSource) else NotImplemented

@@ -175,8 +175,12 @@ def statement_of(
     public: tuple[str, ...],
     components: str,
     reasons: tuple[str, ...] = (),
+    not_covered: tuple[str, ...] = (),
 ) -> PrivacyStatement:
-    """The statement of a finished run; ``reasons``: why its guarantee is not proved, empty if it is."""
+    """The statement of a finished run.
+
+    ``reasons``: why its guarantee is not proved, empty if it is; ``not_covered``: what is not, beside the usual.
+    """
     releases = tuple(
         ReleaseLine(
             name=event.name,
@@ -203,7 +207,7 @@ def statement_of(
         reasons=reasons,
         private=run.private,
         public=public,
-        not_covered=NOT_COVERED,
+        not_covered=NOT_COVERED + not_covered,
         releases=releases,
         components=components,
     )

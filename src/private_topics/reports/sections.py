@@ -14,6 +14,8 @@ from markupsafe import Markup
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
 from private_topics.fits.choice import chooses_words, placements, release_behind
+from private_topics.fits.informed import INFORMED
+from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import Placement
 from private_topics.paper.graph_picture import STYLE, render
 from private_topics.planning.plan import Plan, plan
@@ -99,7 +101,8 @@ def _edge_of(line: str, statement: PrivacyStatement) -> str | None:
 
 
 def _placement(configuration: str) -> Placement | None:
-    return placements().get(configuration.split(" (")[0])
+    name = SEQUENTIAL.name if configuration == INFORMED.name else configuration.split(" (")[0]
+    return placements().get(name)
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,12 @@ class Forecast:
 
 
 def forecast_of(model: Any, statement: PrivacyStatement) -> Forecast | None:
-    """The forecast of the sequential release; None where delta is zero or the algorithm is another one."""
-    if statement.delta == 0.0 or _placement(statement.configuration) is None:
+    """The forecast of the sequential release; None where delta is zero or the algorithm is another one.
+
+    With public knowledge fewer documents are enough, so its numbers would mislead.
+    """
+    informed = statement.configuration == INFORMED.name
+    if statement.delta == 0.0 or informed or _placement(statement.configuration) is None:
         return None
     base = plan(
         statement.n_units,

@@ -105,7 +105,7 @@ def published_fit(
     fit = PUBLISHED_FITS[configuration, "published"]
     run = fit.run(PrivacyBudget(epsilon, task.delta), noise_seed=seed)
     corpus, state = LocalCorpus.of(MatrixBlocks(task.counts)), np.random.RandomState(seed)
-    return kind(FitContext(run, corpus, fit.releases, fit.fractions, task.n_topics, task.alpha0, 0, state))
+    return kind(FitContext(run, corpus, fit.releases, fit.fractions, task.n_topics, task.alpha0, random_state=state))
 
 
 def scaled_topics(task: Task, configuration: int, epsilon: float, seed: int) -> np.ndarray:

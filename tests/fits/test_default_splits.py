@@ -1,0 +1,43 @@
+"""The default split of every fit, whatever its public numbers, with a released vocabulary and without."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from private_topics import WITH_VOCABULARY
+from private_topics.fits.choice import PRIVATE, SEQUENTIAL
+from private_topics.fits.fit import BudgetSplit, Fit, after_vocabulary
+from private_topics.fits.informed import INFORMED
+from private_topics.releases.vocabulary import VOCABULARY_SHARE
+from private_topics.spectral.topics import equal_eigenvalue
+
+SPLIT = [fit for fit in PRIVATE if not fit.adds_up]
+
+
+@pytest.mark.parametrize("fit", SPLIT, ids=lambda fit: fit.name)
+@pytest.mark.parametrize("vocabulary", [0.0, VOCABULARY_SHARE])
+def test_it_is_the_whole_and_no_part_is_negative(fit: Fit, vocabulary: float) -> None:
+    """A split that cannot be made would be found after the vocabulary is charged."""
+    for budget in (1.0, 30.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 1e6):
+        for n_topics, n_words in ((1, 20), (5, 300), (10, 2_000), (25, 3_000), (100, 50_000)):
+            fractions = None if fit.fractions_for is None else fit.fractions_for(budget, n_topics, n_words)
+            for alpha0 in (0.01, 1.0, 30.0, 1e4):
+                for steps in (0, 4):
+                    split = fit.split(steps, equal_eigenvalue(n_topics, alpha0), fractions, vocabulary)
+                    assert math.fsum(split.values()) == pytest.approx(1.0, abs=1e-12)
+                    assert min(split.values()) >= 0.0
+                    assert split["vocabulary"] == vocabulary
+                    fit.check_split(split, refined=bool(steps) and fit in (SEQUENTIAL, INFORMED))
+
+
+def test_refinement_or_features_pay_for_the_vocabulary() -> None:
+    assert SEQUENTIAL.split(4, vocabulary=VOCABULARY_SHARE) == WITH_VOCABULARY
+    assert SEQUENTIAL.split(0, vocabulary=VOCABULARY_SHARE) == WITH_VOCABULARY.without_refinement()
+    assert SEQUENTIAL.split(4) == BudgetSplit()
+    few, many = {"features": 0.5, "refine": 0.2, "second": 0.3}, {"features": 0.2, "refine": 0.5, "second": 0.3}
+    assert after_vocabulary(few, 0.1) == {"features": 0.4, "refine": 0.2, "second": 0.3, "vocabulary": 0.1}
+    assert after_vocabulary(many, 0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
+    without = after_vocabulary({"unigram": 0.2, "second": 0.8, "refine": 0.0}, 0.1)
+    assert without == pytest.approx({"unigram": 0.18, "second": 0.72, "refine": 0.0, "vocabulary": 0.1})
