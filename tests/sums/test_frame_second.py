@@ -28,7 +28,7 @@ from private_topics.sums.frame_second import (
     deviation_norms,
     deviations_from,
 )
-from private_topics.sums.quantised import ASSEMBLY_ERROR, FrameNorms
+from private_topics.sums.quantised import ASSEMBLY_ERROR, MOST_ROWS, FrameNorms, assembly_error
 from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistograms, on_rows
 
 N_WORDS, WORDS = 12, np.arange(8)
@@ -231,3 +231,32 @@ def test_deviation_norms_are_about_the_bounds():
     frame = deviations_from(centre)
     bounds = FrameNorms.of(on_rows(part, WORDS, frame), part.lengths, frame).second_bound()
     np.testing.assert_allclose(found, np.where(part.lengths >= 3, bounds, 0.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [1, 1_001, 2_000, 2_001, 5_000, 50_000, 2**18, MOST_ROWS])
+def test_the_error_of_assembly_covers_every_number_of_rows(rows):
+    """Twice gamma of rows + 6 for the second moment, gamma of rows + 12 for the third: see the proofs."""
+    unit = 2.0**-53
+
+    def gamma(operations: int) -> float:
+        return operations * unit / (1.0 - operations * unit)
+
+    assert assembly_error(rows) >= max(2.0 * gamma(rows + 6), gamma(rows + 12))
+    assert (rows + 2_016) * unit < 1e-9 - 1e-10, "SAFETY covers the rounding of a norm"
+
+
+def test_a_row_for_each_of_many_words():
+    """A frame with more rows than any other test has: against its formula."""
+    n_words, rank = 6_000, 3
+    frame = np.random.default_rng(0).normal(size=(n_words, rank))
+    units = [({int(word): 1 + int(word) % 3 for word in some},) for some in np.arange(n_words).reshape(-1, 40)]
+    part = part_of(units, n_words)
+    clip, step = 0.05, 2.0**-40
+    clipped = ClippedFrameSecond(np.arange(n_words), frame, len(units), clip, step, step)
+    second = clipped.aggregates(total_of(clipped, part))[0] * step
+    expected = np.zeros((rank, rank))
+    for counts, length in zip(part.block.toarray().astype(float), part.lengths, strict=True):
+        one = (frame.T @ (np.outer(counts, counts) - np.diag(counts)) @ frame) / (length * (length - 1.0))
+        y, spread = frame.T @ counts, counts @ (frame**2).sum(axis=1)
+        expected += min(1.0, clip * length * (length - 1.0) / np.hypot(y @ y, spread)) * one
+    np.testing.assert_allclose(second, expected, atol=1e-6)
