@@ -70,6 +70,17 @@ def test_topics_from_sums_of_rows():
     np.testing.assert_allclose(topics, (1 - UNIGRAM_PART) * true + UNIGRAM_PART * unigram, atol=2e-3)
 
 
+def test_words_that_no_topic_has_keep_a_part_of_their_frequency():
+    """Means far outside of what any distribution has push all topics to a few words."""
+    known = features()
+    far = np.full((2, 1 + RANK), 1e4)
+    far[:, 0] = 100.0 * CONSTANT
+    topics, _ = known.topics(far, 1e-9, known.centre)
+    assert np.isfinite(topics).all()
+    assert (topics > 0).all()
+    np.testing.assert_allclose(topics.sum(axis=1), 1.0)
+
+
 def test_sums_that_are_noise_give_topics_all_the_same():
     known = features()
     topics, mass = known.topics(np.zeros((3, 1 + RANK)), 5.0, known.centre)

@@ -14,7 +14,8 @@ CONSTANT = 0.15  # feature zero, which gives a topic's mass
 PRIOR_VARIANCE = 0.25  # of each coordinate of θ
 CLEAR_MASS = 3.0  # times its noise: a smaller mass is taken as this
 UNIGRAM_PART = 0.02  # of each topic
-NEWTON_STEPS, SMALL_STEP, LARGEST_EXPONENT = 40, 1e-6, 30.0
+NEWTON_STEPS, SMALL_STEP = 40, 1e-6
+SMALLEST_MIXED = 1e-200  # of a word that no topic has: far below what float64 keeps of a sum
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Features:
         mass = np.maximum(sums[:, 0], CLEAR_MASS * sigma) / CONSTANT
         topics = np.stack([self.matched(row / m, sigma / m) for row, m in zip(sums[:, 1:], mass, strict=True)])
         mixed = mass / mass.sum() @ topics
-        topics = topics * (unigram / mixed)
+        topics = topics * (unigram / np.maximum(mixed, SMALLEST_MIXED))
         topics /= topics.sum(axis=1, keepdims=True)
         return (1.0 - UNIGRAM_PART) * topics + UNIGRAM_PART * unigram, mass
 
