@@ -84,7 +84,7 @@ def _ids(stem: str) -> np.ndarray:
     from corpora import data_folder
 
     with gzip.open(data_folder() / f"{stem}.train.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return np.array([int(json.loads(line)["id"]) for line in lines])
+        return np.array([int(json.loads(line)["id"].rsplit("-")[-1]) for line in lines])
 
 
 @cache
@@ -118,10 +118,10 @@ def fitted(corpus: str, documents: int | None, topics: int, epsilon: float, kind
     return PrivateSpectralLDA(topics, **settings).fit(train)
 
 
-def table(draws: int) -> None:
+def table(draws: int, only: str = "") -> None:
     print("| corpus | documents | topics asked for | epsilon | knowledge | perplexity [topics] | draws | at most |")
     print("|---|---|---|---|---|---|---|---|")
-    for corpus, documents, topics, epsilon, kind, limit, fewest in ROWS:
+    for corpus, documents, topics, epsilon, kind, limit, fewest in (row for row in ROWS if row[0].startswith(only)):
         models = [fitted(corpus, documents, topics, epsilon, kind, draw) for draw in range(draws)]
         scores = [model.perplexity(prepared(corpus).test) for model in models]
         used = statistics.median(len(model.components_) for model in models)
@@ -132,6 +132,8 @@ def table(draws: int) -> None:
             f"| {', '.join(f'{score:.0f}' for score in sorted(scores))} | {wanted} |",
             flush=True,
         )
+    if only:
+        return
     print("\n| corpus | exact word frequencies | without privacy |\n|---|---|---|")
     for corpus, topics in (("arxiv", 25), ("wikipedia", 25), ("clinical", 10), ("enron", 25)):
         train, test = prepared(corpus).train, prepared(corpus).test
@@ -177,11 +179,12 @@ def main() -> None:
     commands = {"table": (table, 5), "useless": (useless, 20), "topics": (shown_topics, 1)}
     parser.add_argument("what", choices=commands)
     parser.add_argument("--draws", type=int)
+    parser.add_argument("--only", default="", help="of the table: corpora whose name starts like this")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", PrivacyWarning)
     print(f"{about()}\n\n`python benchmarks/knowledge.py {arguments.what}`\n")
     run, usual = commands[arguments.what]
-    run(arguments.draws or usual)
+    run(arguments.draws or usual, *([arguments.only] if arguments.what == "table" else []))
 
 
 if __name__ == "__main__":
