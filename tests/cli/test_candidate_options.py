@@ -7,23 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from command_support import ran, run
 
 import private_topics
-from private_topics.cli import app, sources
+from private_topics.cli import sources
 from private_topics.corpus.made_up.letters import make_letters, write_letters
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.privacy.ledger.durable import DurableLedger
-
-
-def run(*arguments: Any) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
-
-
-def ran(*arguments: Any) -> Any:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

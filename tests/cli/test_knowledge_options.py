@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_support import ran, run
 
 import private_topics
-from private_topics.cli import app, fit_run, sources
+from private_topics.cli import fit_run, sources
 from private_topics.cli.knowledge import knowledge_of
 from private_topics.cli.options import Known, Reading
 from private_topics.cli.screen import Screen
@@ -24,16 +24,6 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.fits.private import IN_KNOWLEDGE
 from private_topics.knowledge.shipped import shipped
 from private_topics.privacy.ledger.durable import DurableLedger
-
-
-def run(*arguments: Any) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
-
-
-def ran(*arguments: Any) -> Any:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

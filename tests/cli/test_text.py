@@ -9,29 +9,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_support import ran, run
 
 import private_topics
-from private_topics.cli import app
 from private_topics.corpus.made_up.letters import make_letters, topic_names, true_topics, write_letters
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.evaluation import topic_error_l2
 
 LETTERS, EPSILON = 6_000, 30
-
-
-def run(*arguments: Any) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
-
-
-def ran(*arguments: Any) -> Any:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

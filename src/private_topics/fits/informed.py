@@ -79,7 +79,6 @@ DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
 COUNT_LEAN = 0.6
-SHOWN = 10
 
 
 def fractions_for(budget: float, n_topics: int, n_words: int) -> Mapping[str, float]:
@@ -155,7 +154,7 @@ def frame_of_moment(moment: PublicMoment, n_topics: int) -> Frame:
     """Top directions of the noisy second moment in the public basis, floored at the known noise edge."""
     edge = moment.noise * float(np.sqrt(2.0 * moment.basis.rank))
     with one_order():
-        values, vectors = top_eigenpairs(moment.central, min(n_topics + SHOWN, moment.basis.rank))
+        values, vectors = top_eigenpairs(moment.central, min(n_topics + sequential.SHOWN, moment.basis.rank))
     return Frame(Whitening(vectors, np.maximum(values, edge)), values, edge)
 
 

@@ -46,9 +46,13 @@ def release_unigram(context: FitContext, release: Release = UNIGRAM, share: floa
 def sharpened_unigram(context: FitContext, first: Released, share: float) -> tuple[np.ndarray, float]:
     """The unigram released a second time, averaged with the first by their noise; and the remaining noise."""
     again = release_unigram(context, UNIGRAM_AGAIN, share)
-    weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
-    sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
-    return weight * again.value + (1.0 - weight) * first.value, sigma
+    return averaged(first.value, first.sigma, again)
+
+
+def averaged(value: np.ndarray, sigma: float, again: Released) -> tuple[np.ndarray, float]:
+    """A released value and the same sum released again, weighed by their noise; and the remaining noise."""
+    weight = sigma**2 / (sigma**2 + again.sigma**2)
+    return weight * again.value + (1.0 - weight) * value, sigma * again.sigma / float(np.hypot(sigma, again.sigma))
 
 
 SECOND_MOMENT = Release(

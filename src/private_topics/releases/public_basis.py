@@ -12,6 +12,7 @@ import numpy as np
 
 from private_topics.privacy.mechanisms import Released
 from private_topics.releases.inside_frame import ask_moment
+from private_topics.releases.moments import averaged
 from private_topics.releases.norms import PUBLIC_NORMS, clip_of
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.public_basis import PublicBasis
@@ -23,9 +24,9 @@ PUBLIC_SECOND = Release(
     "public second moment", "pairs of words", "e0", "symmetric_matrix", "frame_second", 2.0, "second",
     ClippedFrameSecond, repeated=True,
 )  # fmt: skip
-DISTORTION = 0.1
-COLUMN = 0.25
-CLEARLY_MORE = 1.6
+DISTORTION = 0.1  # what clipping does to the directions of topics
+COLUMN = 0.25  # the constant that counts documents: a larger one would be clipped with them
+CLEARLY_MORE = 1.6  # than along vectors of other words: docs/utility/knowledge.md
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,7 @@ def release_public_second(context: FitContext, basis: PublicBasis, share: float)
 def release_again(context: FitContext, first: PublicMoment, share: float) -> PublicMoment:
     """The same sum once more, averaged with the first by their noise."""
     again = _release(context, first.basis, first.clip, 2, share)
-    weight = first.sigma**2 / (first.sigma**2 + again.sigma**2)
-    sigma = first.sigma * again.sigma / float(np.hypot(first.sigma, again.sigma))
-    return PublicMoment(first.basis, first.clip, weight * again.value + (1.0 - weight) * first.value, sigma)
+    return PublicMoment(first.basis, first.clip, *averaged(first.value, first.sigma, again))
 
 
 def _release(context: FitContext, basis: PublicBasis, clip: float, number: int, share: float) -> Released:
