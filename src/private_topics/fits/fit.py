@@ -101,7 +101,7 @@ class Fit:
         if self.adds_up:
             raise InputError("Where epsilon adds up it has its own fractions: 'budget_split' must be None.")
         once = {release.share for release in self.releases if not release.repeated}
-        needed = [name for name in split if name in once]
+        needed = [name for name in split if name in once and self.fractions.get(name, 1.0)]
         if min(split[name] for name in needed) <= 0:
             raise PrivacyError(f"BudgetSplit needs positive fractions for {', '.join(needed)}.")
         repeated = [r.share for r in self.releases if r.repeated and r.share is not None and r.share not in once]
@@ -196,14 +196,15 @@ class BudgetSplit(Mapping[str, float]):
         return BudgetSplit(**self.as_dict() | fractions)
 
     def without_refinement(self) -> BudgetSplit:
-        """The fraction of the refinement given to second moment, frame and tensor, in their proportions."""
+        """The fraction of the refinement given to features; else to second moment, frame, tensor in proportion."""
+        if self["features"]:
+            return self.replace(features=self["features"] + self["refine"], refine=0.0)
         spectral = self["second"] + self["frame"] + self["tensor"]
-        refined = self["refine"] + self["features"]
-        if not refined or not spectral:
+        if not self["refine"] or not spectral:
             return self
-        grown = 1.0 + refined / spectral
+        grown = 1.0 + self["refine"] / spectral
         changed = {name: grown * self[name] for name in ("second", "frame", "tensor")}
-        return self.replace(**changed, refine=0.0, features=0.0)
+        return self.replace(**changed, refine=0.0)
 
 
 def _rebuilt(fractions: dict[str, float]) -> BudgetSplit:

@@ -1,11 +1,12 @@
 """The sequential release with public knowledge of words: what they mean need not be learnt from the corpus.
 
-    unigram → norms → second moment in a public basis → frame → moments inside it → topics → features → counts
+    unigram → norms → second moment in a public basis → clusters of words → features → counts
 
-The basis and the features come from public word vectors under the released unigram. `k × (r + 1)` features of topics
-have far less noise than `k × d` expected counts: small corpora get features alone, larger ones counts after them, the
-largest the sequential fit, which needs no vectors. Where the released moment says that the vectors know little of the
-corpus, the rest of the budget goes to the sequential fit too.
+Words with similar public vectors are the first topics; how the corpus varies along the vectors says which differences
+between words matter. The topics of public documents take their place where the same moment looks as they predict.
+Refined are `k × (r + 1)` features of topics, which have far less noise than `k × d` expected counts: small corpora
+get features alone, larger ones counts after them, the largest the sequential fit, which needs no vectors. Where the
+released moment says that the vectors know little of the corpus, the rest of the budget goes to the sequential fit.
 """
 
 from __future__ import annotations
@@ -15,70 +16,56 @@ from dataclasses import replace
 
 import numpy as np
 
+from private_topics.corpus.counts.blocks import MatrixBlocks
+from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
 from private_topics.fits import sequential
 from private_topics.fits.fit import Fit, PrivateModel, Spectrum
-from private_topics.inference.carried import Averaged, check_size, shares_of, warn_if_fewer
+from private_topics.fits.plain import fit_unnoised
+from private_topics.inference.carried import Averaged, check_size, shares_of
 from private_topics.inference.denoising import informed_topics
 from private_topics.inference.features import Features
+from private_topics.inference.public_topics import with_frequencies, word_clusters
+from private_topics.progress import SILENT
 from private_topics.releases.features import FEATURES, release_features
-from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
 from private_topics.releases.moments import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
-from private_topics.releases.norms import FRAME_SECOND_NORMS, FRAME_THIRD_NORMS, PUBLIC_NORMS
+from private_topics.releases.norms import PUBLIC_NORMS
 from private_topics.releases.public_basis import (
     PUBLIC_SECOND,
     PublicMoment,
     release_again,
     release_public_second,
-    with_constant,
 )
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
-from private_topics.spectral.frame import CentralMoments, Frame, directions_of, leading
-from private_topics.spectral.public_basis import PublicBasis, centred_vectors, lifted, public_basis
-from private_topics.spectral.topics import floored, simplex_rows
+from private_topics.spectral.frame import Frame
+from private_topics.spectral.public_basis import centred_vectors, lifted, public_basis
 from private_topics.spectral.whitening import Whitening, top_eigenpairs
 from private_topics.sums.quantised import MOST_ROWS
 from private_topics.threads import one_order
 
-PUBLIC = (
-    UNIGRAM,
-    PUBLIC_NORMS,
-    PUBLIC_SECOND,
-    FRAME_SECOND_NORMS,
-    FRAME_THIRD_NORMS,
-    FRAME_SECOND,
-    FRAME_THIRD,
-    UNIGRAM_AGAIN,
-    FEATURES,
-    REFINEMENT,
-)
+PUBLIC = (UNIGRAM, PUBLIC_NORMS, PUBLIC_SECOND, UNIGRAM_AGAIN, FEATURES, REFINEMENT)
 """The releases of a fit that trusts the public vectors."""
-RELEASES = (*PUBLIC[:3], *(r for r in sequential.RELEASES if r not in PUBLIC[:9]), *PUBLIC[3:9])
+RELEASES = (*PUBLIC[:3], *(r for r in sequential.RELEASES if r not in PUBLIC[:5]), *PUBLIC[3:5])
 FEW = {
-    "unigram": 0.25,
-    "histograms": 0.015,
-    "second": 0.2,
-    "frame": 0.04,
-    "tensor": 0.06,
-    "features": 0.435,
+    "unigram": 0.44,
+    "histograms": 0.005,
+    "second": 0.1,
+    "frame": 0.0,
+    "tensor": 0.0,
+    "features": 0.455,
     "refine": 0.0,
 }
-MANY = FEW | {
-    "unigram": 0.08,
-    "second": 0.1,
-    "frame": 0.03,
-    "tensor": 0.03,
-    "features": 0.1,
-    "refine": 0.645,
-}
+MANY = FEW | {"unigram": 0.08, "second": 0.05, "features": 0.15, "refine": 0.715}
 FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
-LOOK, SECOND_LOOK = 0.25, 0.12  # of the fractions of unigram and second moment: to see what the vectors are worth
+LOOK, SECOND_LOOK = 0.14, 0.2  # of the fractions of unigram and second moment: to see what the vectors are worth
 DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
-FEATURE_RANK, FEATURE_STEPS, FEATURE_LEAN = 30, 4, 0.5
+FEWEST_FEATURES, MOST_FEATURES, FEATURES_BY_BUDGET = 16, 50, 2.7
+FEATURE_STEPS, FEATURE_LEAN = 5, 0.5
 COUNT_LEAN = 0.6
+DOCUMENTS_PER_TOPIC, LONG = 20, 3  # public documents of so many different words
 
 
 def fractions_for(budget: float, n_topics: int, n_words: int) -> Mapping[str, float]:
@@ -103,7 +90,7 @@ def model(context: FitContext) -> PrivateModel:
     context.progress.stage(sequential.STAGES[0])
     if words_enough(context.run.mu_total * context.n_units, context.n_topics) and not context.split["features"]:
         return sequential.model(replace(context, releases=sequential.RELEASES))
-    public = replace(context, releases=PUBLIC)
+    public = replace(context, releases=PUBLIC, split=_without_tensor(context.split))
     look = LOOK * public.share(UNIGRAM), SECOND_LOOK * public.share(PUBLIC_SECOND)
     noisy_unigram = release_unigram(public, share=look[0])
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
@@ -121,22 +108,25 @@ def model(context: FitContext) -> PrivateModel:
     if not moment.known(0.0):
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     frame = frame_of_moment(moment, context.n_topics)
-    k = min(context.n_topics, frame.supported + 1)
-    warn_if_fewer(k, context.n_topics)
-    if k <= 1:
+    if context.n_topics == 1:
         return sequential.unigram_model(public, noisy_unigram, frame, left)
     unigram = sequential.unigram_of(
         context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
     )
-    context.progress.stage(sequential.STAGES[2])
-    topics = spectral_start(public, basis, leading(frame, k - 1))
-    alpha = np.full(k, context.alpha0 / k)
-    if context.refine_steps:
-        if context.split["features"]:
-            topics, alpha = topics_of_features(public, topics, unigram)
-        if context.split["refine"]:
-            topics, alpha = topics_of_counts(public, topics, unigram)
+    with one_order():
+        topics, shares = public_start(context, moment, unigram)
+    alpha = context.alpha0 * shares
+    if public.split["features"]:
+        topics, alpha = topics_of_features(public, topics, shares, unigram)
+    if public.split["refine"] and context.refine_steps:
+        topics, alpha = topics_of_counts(public, topics, unigram)
     return PrivateModel(topics, alpha, frame.supported + 1, Spectrum.of(frame))
+
+
+def _without_tensor(split: Mapping[str, float]) -> Mapping[str, float]:
+    """There are no moments inside the frame here: their fractions go to the first refinement that there is."""
+    into = "features" if split["features"] else "refine"
+    return {**split, "frame": 0.0, "tensor": 0.0, into: split[into] + split["frame"] + split["tensor"]}
 
 
 def vectors_of(context: FitContext) -> np.ndarray:
@@ -148,6 +138,12 @@ def basis_rank(context: FitContext) -> int:
     """The noise edge grows with the root of the rank, so few directions where noise is large."""
     budget = context.run.mu_total * context.n_units
     return int(np.clip(budget / BUDGET_PER_DIRECTION, SMALLEST_RANK, LARGEST_RANK))
+
+
+def feature_rank(context: FitContext) -> int:
+    """Each feature has the noise of the others, so few where noise is large."""
+    budget = context.run.mu_total * context.n_units / context.n_topics
+    return int(np.clip(FEATURES_BY_BUDGET * np.sqrt(budget), FEWEST_FEATURES, MOST_FEATURES))
 
 
 def frame_of_moment(moment: PublicMoment, n_topics: int) -> Frame:
@@ -165,24 +161,39 @@ def without_knowledge(context: FitContext, left: float) -> FitContext:
     return replace(context, releases=sequential.RELEASES, split=split)
 
 
-def spectral_start(context: FitContext, basis: PublicBasis, frame: Frame) -> np.ndarray:
-    """Topics from the moments inside the frame: deviations from the unigram, on all words."""
-    with one_order():
-        rows = with_constant(basis.rows @ frame.matrix)
-    second, third = release_inside_frame(context, np.arange(context.n_words), rows)
-    with one_order():
-        moments = CentralMoments.of(second.value, third.value, second.sigma, third.sigma)
-        found = directions_of(moments, context.alpha0, 1 + len(frame.eigenvalues), context.random_state)
-        coordinates = frame.whitening.unwhiten(moments.mean[:, None] + found.deviations)
-        return floored(simplex_rows(basis.topics(coordinates)), basis.centre)
+def public_start(context: FitContext, moment: PublicMoment, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The topics that public knowledge lets expect, and their shares."""
+    public = topics_of_documents(context)
+    if public is not None:
+        topics, shares = public
+        topics = with_frequencies(topics, shares, unigram)
+        if moment.agrees(topics, shares):
+            return topics, shares
+    return word_clusters(moment.coordinates(), unigram, context.n_topics)
 
 
-def topics_of_features(context: FitContext, start: np.ndarray, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def topics_of_documents(context: FitContext) -> tuple[np.ndarray, np.ndarray] | None:
+    """Topics of the public documents and their shares, without privacy; None where there are too few documents."""
+    documents = None if context.knowledge is None else context.knowledge.documents
+    if (
+        documents is None
+        or np.count_nonzero(np.diff(documents.indptr) >= LONG) < DOCUMENTS_PER_TOPIC * context.n_topics
+    ):
+        return None
+    corpus = LocalCorpus(MatrixBlocks(documents))
+    found = fit_unnoised(corpus, context.n_topics, 1.0, 1, np.random.RandomState(0), SILENT)
+    return found.topics, found.alpha / found.alpha.sum()
+
+
+def topics_of_features(
+    context: FitContext, expected: np.ndarray, shares: np.ndarray, unigram: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released features, each estimate a weighted average of all so far; and the prior."""
     with one_order():
         centre = lifted(unigram)
-        features = Features.of(centred_vectors(vectors_of(context), centre, FEATURE_RANK), centre)
-    topics = (1.0 - FEATURE_LEAN) * start + FEATURE_LEAN * unigram
+        components = centred_vectors(vectors_of(context), centre, feature_rank(context))
+        features = Features.of(components, centre, expected, shares)
+    topics = (1.0 - FEATURE_LEAN) * expected + FEATURE_LEAN * unigram
     share = context.share(FEATURES) / FEATURE_STEPS
     averaged = Averaged()
     for step in range(1, FEATURE_STEPS + 1):

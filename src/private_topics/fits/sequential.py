@@ -123,7 +123,7 @@ def unigram_of(context: FitContext, noisy: np.ndarray, sigma: float) -> np.ndarr
         return unigram_posterior(noisy, sigma)
     with one_order():
         features = centred_vectors(knowledge.vectors, np.full(len(noisy), 1.0 / len(noisy)), UNIGRAM_FEATURES)
-        return informed_unigram(noisy, sigma, knowledge.log_frequencies, features)
+        return informed_unigram(noisy, sigma, knowledge.all_log_frequencies, features)
 
 
 def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray, n_topics: int) -> Frame:

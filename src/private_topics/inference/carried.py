@@ -18,7 +18,7 @@ LEAST_COVERED = 0.4  # of the text: topics that are refined on less of it predic
 WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
 TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
 CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: research/choices.py
-FEWEST_CARRIED = 3  # fewer predict worse than the unigram: research/choices.py
+FEWEST_CARRIED, NEARLY_CARRIED = 3, 2.5  # fewer predict worse than the unigram: research/choices.py
 SMALLEST_NOISE = 1e-12
 
 
@@ -89,10 +89,10 @@ def refined_size(n_words: int, noise: float, wanted: int, covered: Callable[[int
 def carried_topics(noise_per_topic: float) -> int:
     """How many topics a refinement of this noise can estimate; one where more predict worse than the unigram.
 
-    Its noise stays below `CARRIED_NOISE` of a mean entry.
+    Its noise stays below `CARRIED_NOISE` of a mean entry, or hardly above where there would be one topic else.
     """
-    carried = int(CARRIED_NOISE / max(noise_per_topic, SMALLEST_NOISE))
-    return carried if carried >= FEWEST_CARRIED else 1
+    carried = CARRIED_NOISE / max(noise_per_topic, SMALLEST_NOISE)
+    return max(int(carried), FEWEST_CARRIED) if carried >= NEARLY_CARRIED else 1
 
 
 def averaged_noise(mu_total: float, share: float, steps: int) -> float:

@@ -1,4 +1,4 @@
-"""Topics as exponential families of public features: `topic_i(w) ∝ p_w exp(z_w·θ_i)`.
+"""Topics as exponential families of public features: `topic_i(w) ∝ b_iw exp(z_w·θ_i)`, `b_i` an expected topic.
 
 The features of a word are the leading principal components of its public vector. What is released for a topic is its
 mass and its sum of features; `θ_i` is where the mean feature under the topic equals the released one, up to noise.
@@ -11,24 +11,29 @@ from dataclasses import dataclass
 import numpy as np
 
 CONSTANT = 0.15  # feature zero, which gives a topic's mass
-PRIOR_VARIANCE = 0.25  # of each coordinate of θ
-CLEAR_MASS = 3.0  # times its noise: a smaller mass is taken as this
-UNIGRAM_PART = 0.02  # of each topic
+PRIOR_VARIANCE = 0.02  # of each coordinate of θ
+SHARE_SPREAD, SMALLEST_SHARE = 0.5, 1e-3  # of the expected share of a topic; of all
+UNIGRAM_PART = 0.005  # of each topic
 NEWTON_STEPS, SMALL_STEP = 40, 1e-6
 SMALLEST_MIXED = 1e-200  # of a word that no topic has: far below what float64 keeps of a sum
 
 
 @dataclass(frozen=True)
 class Features:
-    """`centre` (d,): positive word frequencies; `values` (d × r): features, centred, of mean square norm one."""
+    """`centre` (d,): positive word frequencies; `values` (d × r): features, centred, of mean square norm one.
+
+    `expected` (k × d) and `shares` (k,): the topics where θ is zero.
+    """
 
     centre: np.ndarray
     values: np.ndarray
+    expected: np.ndarray
+    shares: np.ndarray
 
     @classmethod
-    def of(cls, components: np.ndarray, centre: np.ndarray) -> Features:
+    def of(cls, components: np.ndarray, centre: np.ndarray, expected: np.ndarray, shares: np.ndarray) -> Features:
         values = components - centre @ components
-        return cls(centre, values / np.sqrt(centre @ (values**2).sum(axis=1)))
+        return cls(centre, values / np.sqrt(centre @ (values**2).sum(axis=1)), expected, shares)
 
     @property
     def rows(self) -> np.ndarray:
@@ -37,14 +42,23 @@ class Features:
 
     def topics(self, sums: np.ndarray, sigma: float, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Topics (k × d) and their masses, from sums of rows per topic (k × (1 + r)) with noise `sigma`."""
-        mass = np.maximum(sums[:, 0], CLEAR_MASS * sigma) / CONSTANT
-        topics = np.stack([self.matched(row / m, sigma / m) for row, m in zip(sums[:, 1:], mass, strict=True)])
+        mass = self._masses(sums[:, 0], sigma) / CONSTANT
+        rows = zip(sums[:, 1:], mass, self.expected, strict=True)
+        topics = np.stack([self.matched(row / m, sigma / m, base) for row, m, base in rows])
         mixed = mass / mass.sum() @ topics
         topics = topics * (unigram / np.maximum(mixed, SMALLEST_MIXED))
         topics /= topics.sum(axis=1, keepdims=True)
         return (1.0 - UNIGRAM_PART) * topics + UNIGRAM_PART * unigram, mass
 
-    def matched(self, mean: np.ndarray, noise: float) -> np.ndarray:
+    def _masses(self, noisy: np.ndarray, sigma: float) -> np.ndarray:
+        """Of the topics: as expected, as far as noise hides how they differ from that."""
+        total = max(float(noisy.sum()), sigma * np.sqrt(len(noisy)))
+        spread = (SHARE_SPREAD * self.shares * total) ** 2
+        trust = spread / (spread + sigma**2)
+        result: np.ndarray = (1.0 - trust) * self.shares * total + trust * noisy
+        return np.maximum(result, SMALLEST_SHARE * total)
+
+    def matched(self, mean: np.ndarray, noise: float, base: np.ndarray) -> np.ndarray:
         """The topic whose mean feature is `mean`, up to its noise: Newton's method on a convex function."""
         rank = len(mean)
         scale = np.sqrt(rank)  # in which coordinates of θ have their prior variance
@@ -52,7 +66,7 @@ class Features:
         variance = self.centre @ features**2
         ridge = (scale * noise) ** 2 / (PRIOR_VARIANCE * variance)
         theta = np.zeros(rank)
-        value, topic = self._value(theta, features, target, ridge)
+        value, topic = _value(theta, features, target, ridge, base)
         for _ in range(NEWTON_STEPS):
             expected = topic @ features
             gradient = expected - target + ridge * theta
@@ -60,7 +74,7 @@ class Features:
             step = np.linalg.solve(hessian, gradient)
             size = 1.0
             while True:
-                new_value, new_topic = self._value(theta - size * step, features, target, ridge)
+                new_value, new_topic = _value(theta - size * step, features, target, ridge, base)
                 if new_value <= value - 1e-4 * size * float(gradient @ step) or size < 1e-4:
                     break
                 size /= 2.0
@@ -69,12 +83,13 @@ class Features:
                 break
         return topic
 
-    def _value(
-        self, theta: np.ndarray, features: np.ndarray, target: np.ndarray, ridge: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        exponent = features @ theta
-        top = float(exponent.max())
-        weight = self.centre * np.exp(exponent - top)
-        total = float(weight.sum())
-        value = top + np.log(total) - float(theta @ target) + 0.5 * float(ridge @ theta**2)
-        return value, weight / total
+
+def _value(
+    theta: np.ndarray, features: np.ndarray, target: np.ndarray, ridge: np.ndarray, base: np.ndarray
+) -> tuple[float, np.ndarray]:
+    exponent = features @ theta
+    top = float(exponent.max())
+    weight = base * np.exp(exponent - top)
+    total = float(weight.sum())
+    value = top + np.log(total) - float(theta @ target) + 0.5 * float(ridge @ theta**2)
+    return value, weight / total

@@ -1,8 +1,8 @@
 """Word frequencies from noisy ones and what is publicly known of the words. Post-processing of released values.
 
-A word's expected frequency is a regression on its public frequency and features; how far the corpus departs from it
-is a gamma variable whose shape the noisy values choose. Where the values say that words are told apart better by
-themselves, `unigram_posterior` is used instead.
+A word's expected frequency is a public one, or a regression on public frequencies and features; how far the corpus
+departs from it is a gamma variable. The noisy values choose among them, and the shape of the gamma. Where they say
+that words are told apart better by themselves, `unigram_posterior` is used instead.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from scipy.special import gammainc, gammaln
 
 from private_topics.inference.denoising import CLEAR, UNIGRAM_GRID, unigram_fit
 
-SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-RIDGE = 30.0
+SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
+RIDGE, SOURCE_RIDGE = 30.0, 5.0
 ROUNDS, LARGEST_STEP, SMALL_STEP = 60, 1.0, 1e-8
 SMALLEST_MEAN, LARGEST_LOG = 1e-3, 20.0
 _WIDTHS = np.diff(np.concatenate([UNIGRAM_GRID[1:2] / 2, (UNIGRAM_GRID[1:-1] + UNIGRAM_GRID[2:]) / 2, [CLEAR + 4.0]]))
@@ -22,41 +22,58 @@ _WIDTHS = np.diff(np.concatenate([UNIGRAM_GRID[1:2] / 2, (UNIGRAM_GRID[1:-1] + U
 def informed_unigram(
     noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, features: np.ndarray
 ) -> np.ndarray:
-    """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`."""
+    """Word probabilities (positive, sum one) from noisy non-negative weights with noise `sigma`.
+
+    `log_frequencies` (d × sources): public ones, NaN where unknown; the last source is the nearest to the corpus.
+    """
     scaled = noisy / sigma
-    alone, alone_score = unigram_fit(scaled)
-    mean = np.maximum(_expected(scaled, _design(log_frequencies, features)), SMALLEST_MEAN)
+    value, best = unigram_fit(scaled)
     unclear = scaled < CLEAR
-    fits = [_posterior(scaled[unclear], mean[unclear], shape) for shape in SHAPES]
-    value, score = max(fits, key=lambda fit: fit[1])
-    if score <= alone_score:
-        value = alone
-    else:
-        joined = scaled.copy()
-        joined[unclear] = value
-        value = joined
+    sources = [_filled(column) for column in log_frequencies.T]
+    design = np.column_stack([np.ones(len(scaled)), *sources, np.isnan(log_frequencies), features])
+    expectations = [(_expected(scaled, design, len(sources)), design.shape[1])]
+    expectations += [(_in_proportion(scaled, source), 1) for source in sources]
+    for mean, parameters in expectations:
+        mean = np.maximum(mean, SMALLEST_MEAN)
+        fits = [_posterior(scaled[unclear], mean[unclear], shape) for shape in SHAPES]
+        found, score = max(fits, key=lambda fit: fit[1])
+        if score - parameters > best:
+            best, value = score - parameters, scaled.copy()
+            value[unclear] = found
     value = np.maximum(value, 1e-4 * value.mean())
     result: np.ndarray = value / value.sum()
     return result
 
 
-def _design(log_frequencies: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """A constant, the public log-frequency, whether it is known, features."""
+def _filled(log_frequencies: np.ndarray) -> np.ndarray:
+    """Centred, zero where unknown."""
     known = np.isfinite(log_frequencies)
     mean = float(log_frequencies[known].mean()) if known.any() else 0.0
-    return np.column_stack([np.ones(len(known)), np.where(known, log_frequencies - mean, 0.0), ~known, features])
+    return np.where(known, log_frequencies - mean, 0.0)
 
 
-def _expected(scaled: np.ndarray, design: np.ndarray) -> np.ndarray:
-    """Expected values by regression: `y = exp(design x)` with noise one and a spread as large as the mean itself."""
+def _in_proportion(scaled: np.ndarray, source: np.ndarray) -> np.ndarray:
+    public = np.exp(source - source.max())
+    result: np.ndarray = public * (max(float(scaled.sum()), 1.0) / public.sum())
+    return result
+
+
+def _expected(scaled: np.ndarray, design: np.ndarray, n_sources: int) -> np.ndarray:
+    """Expected values by regression: `y = exp(design x)` with noise one and a spread as large as the mean itself.
+
+    One source is followed as far as the values say; of several, the last is followed unless they say otherwise.
+    """
     ridge = np.full(design.shape[1], RIDGE / len(scaled) * design.shape[1])
-    ridge[:2] = 1e-3
-    x = np.zeros(design.shape[1])
-    x[0], x[1] = np.log(max(float(scaled.mean()), 0.05)), 0.7
+    ridge[: 1 + n_sources] = 1e-3
+    expected = np.zeros(design.shape[1])
+    if n_sources > 1:
+        ridge[1 : 1 + n_sources], expected[n_sources] = SOURCE_RIDGE, 1.0
+    x = expected.copy()
+    x[0], x[n_sources] = np.log(max(float(scaled.mean()), 0.05)), max(x[n_sources], 0.7)
     for _ in range(ROUNDS):
         mean = np.exp(np.clip(design @ x, -LARGEST_LOG, LARGEST_LOG))
         weight = 1.0 / (1.0 + mean**2)
-        gradient = design.T @ (weight * mean * (scaled - mean)) - ridge * x
+        gradient = design.T @ (weight * mean * (scaled - mean)) - ridge * (x - expected)
         information = (design.T * (weight * mean**2)) @ design + np.diag(ridge)
         step = np.linalg.solve(information, gradient)
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 
+from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
+from private_topics.knowledge.cooccurrence import log_frequencies
 from private_topics.knowledge.npz_vectors import save_vectors
 from private_topics.knowledge.public_texts import counts_digest, of_counts, public_texts, validated
 from private_topics.knowledge.shipped import shipped
@@ -62,11 +65,14 @@ class PublicKnowledge:
         sum the first that knows a word decides; mind that one source may count all words of its texts, another
         those of the columns only.
     origins : where it comes from, one entry for each source.
+    documents : counts of the public documents that it was made of, over the columns; None where there are none. A
+        file that `save` writes has none.
     """
 
     vectors: np.ndarray
     log_frequencies: np.ndarray
     origins: tuple[Origin, ...]
+    documents: sp.csr_array | None = None
 
     def __post_init__(self) -> None:
         vectors = np.array(self.vectors, dtype=np.float64, order="C")
@@ -78,6 +84,8 @@ class PublicKnowledge:
         for name, array in (("vectors", vectors), ("log_frequencies", log_frequencies)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        if self.documents is not None and self.documents.shape[1] != len(vectors):
+            raise InputError("The 'documents' of PublicKnowledge must have one column for each row of 'vectors'.")
         object.__setattr__(self, "origins", tuple(Origin(*origin) for origin in self.origins))
 
     @classmethod
@@ -127,7 +135,7 @@ class PublicKnowledge:
                 f"The public knowledge {name!r} has a vector for none of the {len(found.vectors):,} columns: "
                 "it is of another language, or too small."
             )
-        return cls(found.vectors, found.log_frequencies, (Origin(name, what, digest, covered),))
+        return cls(found.vectors, found.log_frequencies, (Origin(name, what, digest, covered),), found.documents)
 
     @property
     def n_words(self) -> int:
@@ -144,6 +152,13 @@ class PublicKnowledge:
         """Whether enough columns have a vector, and not all the same: else a fit learns nothing from it."""
         known = self.vectors[self.vectors.any(axis=1)]
         return len(known) >= FEWEST_KNOWN and bool(np.ptp(known, axis=0).max() > SMALLEST_DIFFERENCE)
+
+    @property
+    def all_log_frequencies(self) -> np.ndarray:
+        """Columns × sources: `log_frequencies`, and beside them those in the documents where these are not all."""
+        if self.documents is None or len(self.origins) == 1:
+            return self.log_frequencies[:, None]
+        return np.column_stack([self.log_frequencies, log_frequencies(self.documents)])
 
     @property
     def name(self) -> str:
@@ -185,8 +200,10 @@ class PublicKnowledge:
             )
         vectors = np.hstack([self.vectors, other.vectors])
         unknown = np.isnan(self.log_frequencies)
-        log_frequencies = np.where(unknown, other.log_frequencies, self.log_frequencies)
-        return PublicKnowledge(vectors, log_frequencies, self.origins + other.origins)
+        frequencies = np.where(unknown, other.log_frequencies, self.log_frequencies)
+        both = [known.documents for known in (self, other) if known.documents is not None]
+        documents = stack_rows(both) if both else None
+        return PublicKnowledge(vectors, frequencies, self.origins + other.origins, documents)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PublicKnowledge) and (
@@ -205,7 +222,7 @@ class PublicKnowledge:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.vectors, self.log_frequencies, self.origins)
+        return type(self), (self.vectors, self.log_frequencies, self.origins, self.documents)
 
     def __repr__(self) -> str:
         return f"<PublicKnowledge {self.name!r}: {self.covered:,} of {self.n_words:,} words>"

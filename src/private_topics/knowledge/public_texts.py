@@ -43,11 +43,12 @@ class PublicTexts:
         if not columns:
             return Found(np.zeros((len(words), 1)), np.full(len(words), np.nan))
         found = of_counts(count_texts(self.texts, list(columns), self.tokeniser))
+        assert found.documents is not None
         known = np.array([form is not None for form in forms])
         places = [columns[form] for form in forms if form is not None]
         vectors, frequencies = np.zeros((len(words), found.vectors.shape[1])), np.full(len(words), np.nan)
         vectors[known], frequencies[known] = found.vectors[places], found.log_frequencies[places]
-        return Found(vectors, frequencies)
+        return Found(vectors, frequencies, _placed(found.documents, np.flatnonzero(known), places, len(words)))
 
 
 def public_texts(texts: Any, tokeniser: Tokeniser | None = None) -> PublicTexts:
@@ -77,7 +78,13 @@ def of_counts(X_public: Any) -> Found:
     vectors = document_vectors(counts)
     if not vectors.shape[1]:
         vectors = np.zeros((counts.shape[1], 1))
-    return Found(unit_rows(vectors), log_frequencies(counts))
+    return Found(unit_rows(vectors), log_frequencies(counts), counts)
+
+
+def _placed(counts: sp.csr_array, columns: np.ndarray, places: list[int], n_columns: int) -> sp.csr_array:
+    """Column `places[i]` of the counts as column `columns[i]` of a wider matrix."""
+    chosen = (np.ones(len(places), dtype=counts.dtype), (places, columns))
+    return sp.csr_array(counts @ sp.csr_array(chosen, shape=(counts.shape[1], n_columns)))
 
 
 def counts_digest(counts: sp.csr_array) -> str:

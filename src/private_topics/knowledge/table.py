@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from private_topics.errors import InputError
 
@@ -17,10 +18,14 @@ LARGEST_TABLE_BYTES = 2**32
 
 
 class Found(NamedTuple):
-    """For each column a vector, zero where there is none, and a log-frequency, NaN where there is none."""
+    """For each column a vector, zero where there is none, and a log-frequency, NaN where there is none.
+
+    `documents`: the counts that they come from; None where there are none.
+    """
 
     vectors: np.ndarray
     log_frequencies: np.ndarray
+    documents: sp.csr_array | None = None
 
 
 @dataclass(frozen=True, eq=False)

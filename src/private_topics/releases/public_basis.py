@@ -26,6 +26,8 @@ PUBLIC_SECOND = Release(
 )  # fmt: skip
 DISTORTION = 0.1  # what clipping does to the directions of topics
 COLUMN = 0.25  # the constant that counts documents: a larger one would be clipped with them
+HIDDEN = 0.5  # of the noise edge: how much a direction counts in which nothing is seen
+AGREEMENT = 0.6  # cosine between the moment and what public topics predict
 CLEARLY_MORE = 1.6  # than along vectors of other words: docs/utility/knowledge.md
 
 
@@ -72,6 +74,26 @@ class PublicMoment:
         noise = self.noise * np.sqrt(1.0 / rank + CLEARLY_MORE**2 / len(others))
         control = max(float(others.mean()), 0.0)
         return float(along[:rank].mean()) > CLEARLY_MORE * control - doubt * noise
+
+    def coordinates(self) -> np.ndarray:
+        """Of each word (d × r), long along directions in which documents differ, short where noise hides whether."""
+        edge = self.noise * float(np.sqrt(2.0 * self.basis.rank))
+        values, vectors = np.linalg.eigh(self.central)
+        result: np.ndarray = self.basis.rows @ (vectors * np.sqrt(np.maximum(values, HIDDEN * edge)))
+        return result
+
+    def agrees(self, topics: np.ndarray, shares: np.ndarray) -> bool:
+        """Whether documents vary in the basis as mixtures of these topics do, as far as noise lets us see."""
+        deviations = topics @ self.basis.rows
+        deviations = deviations - shares @ deviations
+        expected = (deviations.T * shares) @ deviations
+        size = float(np.linalg.norm(expected))
+        if size == 0.0:
+            return False
+        rank, along = self.basis.rank, float((self.central * expected).sum()) / size
+        energy = float((self.central**2).sum()) - self.noise**2 * rank * (rank + 1) / 2.0
+        unsure = self.noise**2 * rank + 2.0 * self.noise * float(np.sqrt(max(energy, 0.0)))
+        return along > 0.0 and along**2 > AGREEMENT**2 * (energy - unsure)
 
 
 def with_constant(rows: np.ndarray, constant: float = 1.0) -> np.ndarray:
