@@ -19,7 +19,8 @@ CORPORA: dict[str, list[list[Document]]] = {
     "one user": [ORDINARY, [{0: 1}]],
     "users": [ORDINARY[:3], [{}, {2: 5}], [{0: 1}, {}, {5: 9, 4: 1}], [{1: 4}], [{3: 1, 4: 1, 5: 1}] * 7],
     "an enormous document": [*([document] for document in ORDINARY[:4]), [{0: ENORMOUS, 1: 5, 4: ENORMOUS, 5: 1}]],
-    "an enormous user": [[{0: 3}], [{0: 2, 1: 2}] * 40, [{1: ENORMOUS}, {2: 1, 3: 2}], [ORDINARY[4]]],
+    "an enormous user": [[{0: 3}], [{0: 2, 1: 2}] * 40, [{1: ENORMOUS, 2: 9}, {2: 1, 3: 2}], [ORDINARY[4]]],
+    "enormous words": [[{0: ENORMOUS}], [{3: ENORMOUS}, {2: 1}], [{4: ENORMOUS - 1}], [{1: 3, 2: 3}]],
     "all alike": [[{0: 2, 1: 1, 3: 1}]] * 5,
 }
 

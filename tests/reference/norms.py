@@ -17,6 +17,8 @@ from reference.moments import SHORTEST, Document, Unit, counts_on, documents, le
 
 BINS, LARGEST_LOG = 64, 14
 EDGE_ERROR = Fraction(1, 2**22)  # the edges are kept to single precision
+ABOVE_ONE = BINS // 2 + 1  # the bin whose lower edge is one
+EXACT_LENGTH = 2**13  # up to here a norm of pairs that is one is one in float64 too (docs/proofs/second_moment.md)
 NOTHING = exact(0)
 ROUNDING = Fraction(1, 2**53)
 
@@ -99,7 +101,7 @@ def histogram(units: Sequence[Unit], norm_of, step: Fraction) -> list[Interval]:
         norm = norm_of(document)
         if norm.high > 0:
             steps = share // step
-            found = bins_of(norm)
+            found = [ABOVE_ONE] if norm.low == 1 and length(document) <= EXACT_LENGTH else bins_of(norm)
             for index in found:
                 high[index] += steps
                 low[index] += steps if len(found) == 1 else 0
