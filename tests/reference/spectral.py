@@ -133,7 +133,7 @@ def directions(moments: Central, alpha0: float, n_topics: int) -> tuple[Matrix, 
 
 
 def eigenvectors(tensor: Tensor, rank: int) -> Matrix:
-    """The simultaneous power method, `V ← QR(T(I, v_j, v_j))` by falling |λ|, from several starts: the largest Σλ²."""
+    """The simultaneous power method, `V ← QR(T(I, v_j, v_j))` by falling |λ|, the start of largest Σλ²."""
     best, best_energy = None, -1.0
     for start in _starts(tensor, rank):
         vectors = start
@@ -145,8 +145,8 @@ def eigenvectors(tensor: Tensor, rank: int) -> Matrix:
         energy = sum(value**2 for value in values)
         if energy > best_energy * (1 + 1e-9):
             best_energy = energy
-            best = [[math.copysign(1.0, value) * entry for entry in vector]
-                    for value, vector in sorted(zip(values, vectors, strict=True), key=lambda pair: -abs(pair[0]))]  # fmt: skip
+            found = sorted(zip(values, vectors, strict=True), key=lambda pair: -abs(pair[0]))
+            best = [[math.copysign(1.0, value) * entry for entry in vector] for value, vector in found]
     assert best is not None
     return best
 

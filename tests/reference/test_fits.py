@@ -1,4 +1,4 @@
-"""Whole fits against the reference: sums, sensitivities, shares, noise, the price, and topics replayed from the noise."""
+"""Whole fits against the reference: sums, sensitivities, shares, noise, price, and topics replayed from the noise."""
 
 from __future__ import annotations
 
