@@ -1,4 +1,4 @@
-"""The price of a run (docs/proofs/composition.md), to fifty digits: curves, their inverses, composition.
+"""The price of a run (docs/proofs/composition.md), to thirty digits: curves, their inverses, composition.
 
 GDP    delta = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2),   μ² = Σ (Δ_j/σ_j)²
 zCDP   log delta = min over α > 1 of (α-1)(αρ - ε + log(1 - 1/α)) - log α,   ρ = Σ (Δ_j/σ_j)²/2
@@ -7,11 +7,12 @@ zCDP   log delta = min over α > 1 of (α-1)(αρ - ε + log(1 - 1/α)) - log α
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import mpmath
 from mpmath import mpf
 
-DIGITS = 50
+DIGITS = 30
 
 
 def gaussian_delta(mu: float | mpf, epsilon: float | mpf) -> mpf:
@@ -36,12 +37,13 @@ def inverse(rising: Callable[[mpf], mpf], value: mpf) -> mpf:
         low /= 2
     while rising(high) < value:
         high *= 2
-    for _ in range(3 * DIGITS):
+    for _ in range(4 * DIGITS):
         middle = (low + high) / 2
         low, high = (middle, high) if rising(middle) < value else (low, middle)
     return low
 
 
+@cache
 def mu_of(epsilon: float, delta: float, *, exact_sampler: bool = False, threshold_delta: float = 0.0) -> mpf:
     """What the releases of a run share: μ, or the root of 2ρ; a threshold has its part of both."""
     with mpmath.workdps(DIGITS):

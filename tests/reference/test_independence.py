@@ -8,7 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 BOTH = {"watched.py"}
 MODULES = [path for path in sorted(HERE.glob("*.py")) if path.name not in BOTH and not path.name.startswith("test_")]
-STANDARD = {"__future__", "collections", "dataclasses", "fractions", "itertools", "math", "typing"}
+STANDARD = {"__future__", "collections", "dataclasses", "fractions", "functools", "itertools", "math", "typing"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)

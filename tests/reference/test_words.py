@@ -113,15 +113,15 @@ def test_candidates(name, epsilon, unit, noise):
 @pytest.mark.parametrize("listed", [None, NAMES[:4]], ids=["vocabulary", "candidates"])
 def test_no_unit_of_four_words_moves_the_weights_further_than_the_root_of_two(listed):
     step = Fraction(1, 2**10)
-    arrays = []
-    for unit in EVERY_UNIT:
+
+    def weights(unit):
+        if listed is not None:
+            return candidates.weights([unit], listed, step)
         found = vocabulary.weights([unit], step)
-        arrays.append(
-            [found.get(word, 0) for word in NAMES[:4]] if listed is None else candidates.weights([unit], listed, step)
-        )
-    squares = [
-        sum((x - y) ** 2 for x, y in zip(one, two, strict=True)) for one, two in itertools.combinations(arrays, 2)
-    ]
+        return [found.get(word, 0) for word in NAMES[:4]]
+
+    pairs = itertools.combinations(map(weights, EVERY_UNIT), 2)
+    squares = [sum((x - y) ** 2 for x, y in zip(one, other, strict=True)) for one, other in pairs]
     assert max(squares) * step**2 == 2  # attained by two units of one word each
 
 
