@@ -83,6 +83,7 @@ def informed_fit(kind: str, unit: str, epsilon: float) -> Fitted:
 FITS = {
     **{f"{name}, much noise": lambda name=name: sequential_fit(name, MUCH) for name in CORPORA},
     **{f"{name}, little noise": lambda name=name: sequential_fit(name, LITTLE) for name in CORPORA},
+    **{f"{name}, three topics": lambda name=name: sequential_fit(name, LITTLE, 3) for name in ("ordinary", "users")},
     "nearly alike": cache(lambda: fitted([[document] for document in ALIKE], N_WORDS, 2, LITTLE)),
     **{
         f"{kind} vectors, {unit}, epsilon {epsilon:g}": lambda kind=kind, unit=unit, epsilon=epsilon: informed_fit(

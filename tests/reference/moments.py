@@ -1,4 +1,4 @@
-"""phi1, phi2, phi3 of one document, by counting: how many ordered pairs and triples of its tokens are which words.
+"""phi2 and phi3 of one document, by counting: how many ordered pairs and triples of its tokens are which words.
 
 Full lengths stand in the denominators, so moments on some of the words are blocks of the moments on all. A document
 of fewer than three tokens contributes nothing. (algorithm.md, section 2)
@@ -32,12 +32,6 @@ def counts_on(document: Document, words: Sequence[int], rest: bool) -> list[int]
     counts = [document.get(word, 0) for word in words]
     others = sum(count for word, count in document.items() if word not in words)
     return [*counts, min(others, LARGEST_REST)] if rest else counts
-
-
-def phi1(document: Document, words: Sequence[int]) -> list[Fraction]:
-    if length(document) < SHORTEST:
-        return [Fraction(0) for _ in words]
-    return [Fraction(document.get(word, 0), length(document)) for word in words]
 
 
 def phi2(document: Document, words: Sequence[int]) -> list[list[Fraction]]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import mpmath
 
-from reference.interval import Interval, exact, root, total
+from reference.interval import Interval, exact, root
 from reference.lattice import SAFETY, truncated
 from reference.moments import SHORTEST, Document, Unit, documents, length
 
@@ -79,7 +79,3 @@ def on(document: Document, words: Sequence[int] | None) -> Document:
     if words is None:
         return document
     return {place: document[word] for place, word in enumerate(words) if word in document}
-
-
-def norm_of_sum(sums: Sequence[Sequence[Interval]]) -> Interval:
-    return root(total(entry * entry for row in sums for entry in row))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 from reference.interval import Interval
@@ -46,11 +45,6 @@ def farthest(units: Sequence[Unit], contribution: Callable[[list[Unit]], Any]) -
         if distance > best[0]:
             best = distance, one, other
     return best
-
-
-def distance(one: Any, other: Any) -> Fraction:
-    """The square of the L2 distance of two sums, exactly."""
-    return sum(((x.low - y.low) ** 2 for x, y in zip(_flat(one), _flat(other), strict=True)), Fraction(0))
 
 
 def _flat(array: Any) -> list[Interval]:

@@ -116,7 +116,7 @@ def test_the_reference_reaches_the_same_topics_from_the_same_noise(name):
     shares = {asked.query.name: asked.share for asked in fit.asked}
     further = budget.sequential(SPLIT, STEPS, ["second moment", "refinement 1", "frame second moment"])
     replayed = sequential.Fit(
-        fit.units, N_WORDS, 2, ALPHA0, STEPS, mu_of(fit.epsilon, DELTA), further | shares,
+        fit.units, N_WORDS, fit.model.n_components, ALPHA0, STEPS, mu_of(fit.epsilon, DELTA), further | shares,
         iter([values.tolist() for one in fit.passes for _, values in one.drawn]),
     )  # fmt: skip
     topics, prior = sequential.topics(replayed)

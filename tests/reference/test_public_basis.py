@@ -27,7 +27,7 @@ def of(fit: Fitted, release: str) -> tuple[Pass, Released]:
 
 @pytest.mark.parametrize("name", INFORMED)
 def test_the_public_basis_measures_deviations_from_the_unigram(name):
-    """Orthonormal under the released unigram, orthogonal to it, and spanned by the vectors; one column is constant."""
+    """Orthonormal under the released unigram, orthogonal to it, spanned by the vectors; one column is constant."""
     fit = FITS[name]()
     released = of(fit, "unigram")[1]
     vectors = knowledge(name.split()[0])
