@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,7 @@ FEWEST_CARRIED = 3
 
 @dataclass
 class Fit:
-    """What is public, the recorded noise, and what has been released so far."""
+    """The corpus, what is public, the recorded noise, and the frame once it is found."""
 
     units: Sequence[Unit]
     n_words: int
@@ -41,8 +41,7 @@ class Fit:
     mu: mpmath.mpf
     shares: Mapping[str, float]
     drawn: Iterator[Sequence[int]]
-    released: dict[str, Any] = field(default_factory=dict)
-    public: dict[str, Any] = field(default_factory=dict)
+    frame: spectral.Frame | None = None
 
     @property
     def n_units(self) -> int:
@@ -55,13 +54,12 @@ class Fit:
         """Of a sum whose contributions have norm at most `largest`."""
         return step_for(Fraction(self.sigma(name, sensitivity)), self.n_units, Fraction(self.n_units * largest))
 
-    def release(self, name: str, kind: str, sums: Any, step: Fraction) -> dict[tuple[int, ...], float]:
+    def release(self, kind: str, sums: Any, step: Fraction) -> dict[tuple[int, ...], float]:
         """`step · (sum + noise)`, by index."""
         shape = _shape(sums)
         groups = places(kind, shape)
         eta = noise(kind, shape, [next(self.drawn) for _ in groups])
-        self.released[name] = {index: float((_entry(sums, index) + eta[index]) * step) for index in eta}
-        return self.released[name]
+        return {index: float((_entry(sums, index) + eta[index]) * step) for index in eta}
 
 
 def _shape(sums: Any) -> tuple[int, ...]:
@@ -78,16 +76,16 @@ def topics(fit: Fit) -> tuple[list[list[float]], list[float]]:
     """Topics and prior."""
     unigram_sigma = fit.sigma("unigram", ROOT_TWO)
     step = fit.step("unigram", ROOT_TWO)
-    noisy = fit.release("unigram", "vector", word_sums.unigram(fit.units, fit.n_words, step), step)
+    noisy = fit.release("vector", word_sums.unigram(fit.units, fit.n_words, step), step)
     weights = [noisy[word,] for word in range(fit.n_words)]
-    unigram = fit.public["unigram"] = denoising.word_frequencies(weights, unigram_sigma)
+    unigram = denoising.word_frequencies(weights, unigram_sigma)
     noise_per_topic, carried = carried_topics(fit, max(sum(weights), unigram_sigma))
-    frame = second_moment(fit, unigram)
+    frame = fit.frame = second_moment(fit, unigram)
     k = min(carried, frame.supported)
     if k <= 1:
         again = fit.sigma("unigram again", ROOT_TWO)
         step = fit.step("unigram again", ROOT_TWO)
-        second = fit.release("unigram again", "vector", word_sums.unigram(fit.units, fit.n_words, step), step)
+        second = fit.release("vector", word_sums.unigram(fit.units, fit.n_words, step), step)
         part = unigram_sigma**2 / (unigram_sigma**2 + again**2)
         joined = [part * second[word,] + (1 - part) * noisy[word,] for word in range(fit.n_words)]
         left = unigram_sigma * again / math.hypot(unigram_sigma, again)
@@ -118,13 +116,12 @@ def second_moment(fit: Fit, unigram: list[float]) -> spectral.Frame:
         ("centred second norms", lambda d: norms.frame_bounds(d, words, deviations)[0], "second moment", 2.0, 1.0),
     ):
         step = fit.step(name, ROOT_TWO)
-        found = fit.release(name, "histogram", norms.histogram(fit.units, norm_of, step), step)
+        found = fit.release("histogram", norms.histogram(fit.units, norm_of, step), step)
         histogram, sigma = [found[place,] for place in range(norms.BINS + 2)], fit.sigma(name, ROOT_TWO)
         scale = fit.sigma(moment, sensitivity) * size * noise_scale / denoising.quantile(histogram, 0.5)
         clips[name] = denoising.best_clip(histogram, sigma, scale, WORDS_DISTORTION)
         clear = denoising.clear_bins(histogram, sigma)
     clip, other = min(1.0, clips["second norms"]), clips["centred second norms"]
-    fit.public["clip"] = clip
     less = fit.sigma("second moment", 2.0) * other < CLEARLY_LESS * fit.sigma("second moment", ROOT_TWO) * clip
     factor_step = fit.step("second clip factors", 1.0)
     if less and clear:
@@ -138,10 +135,10 @@ def second_moment(fit: Fit, unigram: list[float]) -> spectral.Frame:
         sums = word_sums.second_moment(fit.units, words, Fraction(clip), step)
         sigma, value = (
             fit.sigma("second moment", sensitivity),
-            fit.release("second moment", "symmetric_matrix", sums, step),
+            fit.release("symmetric_matrix", sums, step),
         )
         factors = word_sums.clip_factors(fit.units, lambda d: norms.pair_norm(d, words), Fraction(clip), factor_step)
-    released = fit.release("second clip factors", "vector", [factors], factor_step)[0,]
+    released = fit.release("vector", [factors], factor_step)[0,]
     scale = max(released, fit.sigma("second clip factors", 1.0))
     added = 1.0 if less and clear else 0.0
     second = [[value[i, j] / scale + added * unigram[i] * unigram[j] for j in words] for i in words]
@@ -160,7 +157,7 @@ def _moment_inside(fit: Fit, name: str, words: Any, frame: Any, clip: float) -> 
     step, sigma = _assembled(fit, name, clip, len(frame), rank**2)
     sums = frame_second.second_moment(fit.units, words, frame, fit.n_units, Fraction(clip))
     whole = [[rounded(entry.low, step) for entry in row] for row in sums]
-    return sigma, fit.release(name, "symmetric_matrix", whole, step)
+    return sigma, fit.release("symmetric_matrix", whole, step)
 
 
 @dataclass
@@ -173,7 +170,7 @@ class Found:
 def inside_frame(fit: Fit, frame: spectral.Frame, unigram: list[float]) -> Found:
     """Both histograms, both moments, topics."""
     words, k = list(range(fit.n_words)), len(frame.values)
-    rows = fit.public["frame"] = frame.rows(unigram)
+    rows = frame.rows(unigram)
     exact = [[Fraction(entry) for entry in row] for row in rows]
     rank = len(rows[0])
     eigenvalue = 2.0 * math.sqrt(rank * (fit.alpha0 + 1.0)) / (fit.alpha0 + 2.0)
@@ -188,16 +185,15 @@ def inside_frame(fit: Fit, frame: spectral.Frame, unigram: list[float]) -> Found
     for order, (name, (scale, distortion)) in enumerate(scales.items()):
         step = fit.step(f"{name} norms", ROOT_TWO)
         sums = norms.histogram(fit.units, lambda d, o=order: norms.frame_bounds(d, words, exact)[o], step)
-        found = fit.release(f"{name} norms", "histogram", sums, step)
+        found = fit.release("histogram", sums, step)
         histogram = [found[place,] for place in range(norms.BINS + 2)]
         clips[name] = denoising.best_clip(histogram, fit.sigma(f"{name} norms", ROOT_TWO), scale, distortion)
-    fit.public["frame clips"] = list(clips.values())
     sigma, second = _moment_inside(fit, "frame second moment", words, exact, clips["frame second"])
     step, third_sigma = _assembled(fit, "frame third moment", clips["frame third"], len(rows), rank**3)
     cube = third_moment.third_moment(fit.units, words, exact, fit.n_units, Fraction(clips["frame third"]))
     size = range(rank)
     whole = [[[rounded(cube[a, b, c].low, step) for c in size] for b in size] for a in size]
-    third = fit.release("frame third moment", "symmetric_tensor", whole, step)
+    third = fit.release("symmetric_tensor", whole, step)
     moments = spectral.central([[second[a, b] for b in size] for a in size], third, sigma, third_sigma)
     deviations, shares = spectral.directions(moments, fit.alpha0, k)
     found_topics = spectral.topics_of(frame, moments, deviations, unigram)
@@ -215,18 +211,17 @@ def refined(fit: Fit, found: Found, unigram: list[float], noise_per_topic: float
     current = [[(1 - lean) * entry + lean * p for entry, p in zip(topic, unigram, strict=True)]
                for topic in found.topics]  # fmt: skip
     frequency = [max(p, SMALLEST_FREQUENCY / fit.n_words) for p in unigram]
-    weights = fit.public["weights"] = [(max(frequency) / p) ** WEIGHT_EXPONENT for p in frequency]
+    weights = [(max(frequency) / p) ** WEIGHT_EXPONENT for p in frequency]
     summed = [[0.0] * fit.n_words for _ in range(k)]
     counted = squares = 0
     for number in range(1, fit.steps + 1):
         name = f"refinement {number}"
-        fit.public[name] = current
         step, sigma = fit.step(name, ROOT_TWO), fit.sigma(name, ROOT_TWO)
         by_word = [[topic[word] for topic in current] for word in words]
         prior = [fit.alpha0 / k] * k
         pulls = [refinement.pull(document, by_word, prior) for document, _ in documents(fit.units)]
         sums = refinement.statistic(fit.units, by_word, weights, pulls, step)
-        released = fit.release(name, "array", sums, step)
+        released = fit.release("array", sums, step)
         summed = [[summed[i][word] + number * released[word, i] / weights[word] for word in words] for i in range(k)]
         counted, squares = counted + number, squares + number**2
         statistic = [[entry / counted for entry in row] for row in summed]

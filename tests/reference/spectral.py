@@ -39,7 +39,12 @@ def eigenpairs(matrix: Matrix) -> list[tuple[float, Vector]]:
 class Frame:
     values: Vector  # floored at the edge of the noise
     vectors: Matrix  # one for each value
-    supported: int
+    eigenvalues: Vector
+    edge: float
+
+    @property
+    def supported(self) -> int:
+        return sum(value > ABOVE_EDGE * self.edge for value in self.eigenvalues)
 
     def rows(self, first: Vector) -> Matrix:
         """A one, and how a word deviates from the unigram along the whitened directions; last, all other words."""
@@ -64,17 +69,17 @@ class Frame:
 
 
 def frame_of(second: Matrix, first: Vector, alpha0: float, noise: float) -> Frame:
-    """The top directions of `M2 = E2 - α0/(α0+1) mm'`, and how many of them stand out from the noise's edge."""
+    """The directions of `M2 = E2 - α0/(α0+1) mm'`; noise of this size has the spectral norm `noise √(2d)`."""
     size = range(len(first))
     moment = [[second[i][j] - alpha0 / (alpha0 + 1) * first[i] * first[j] for j in size] for i in size]
     edge = noise * math.sqrt(2 * len(first))
     pairs = eigenpairs(moment)
-    supported = sum(value > ABOVE_EDGE * edge for value, _ in pairs)
-    return Frame([max(value, edge) for value, _ in pairs], [vector for _, vector in pairs], supported)
+    floored = [max(value, edge) for value, _ in pairs]
+    return Frame(floored, [vector for _, vector in pairs], [value for value, _ in pairs], edge)
 
 
 def leading(frame: Frame, rank: int) -> Frame:
-    return Frame(frame.values[:rank], frame.vectors[:rank], min(rank, frame.supported))
+    return Frame(frame.values[:rank], frame.vectors[:rank], frame.eigenvalues[:rank], frame.edge)
 
 
 @dataclass

@@ -199,6 +199,7 @@ def cases() -> dict[str, Case]:
 CASES = cases()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["documents", "users"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_two_units_are_further_apart_than_declared(name, kind):
