@@ -115,7 +115,7 @@ class PublicInputs:
 
     n_words: int
     words: np.ndarray  # of the spectral stage
-    frame: np.ndarray  # len(words) × rank
+    frame: np.ndarray  # len(words) × rank, or with one more row, for all other words
     topics: np.ndarray  # topics × n_words
     second_bin: int = 33  # bins of the canned norm histograms: they set the clips
     frame_second_bin: int = 33
@@ -129,7 +129,7 @@ class PublicInputs:
     def frame_of_all_words(self) -> np.ndarray:
         """The frame with a row of ones for each word that has none in it."""
         rows = np.ones((self.n_words, self.frame.shape[1]))
-        rows[self.words] = self.frame
+        rows[self.words] = self.frame[: len(self.words)]
         return rows
 
 
