@@ -180,6 +180,15 @@ def test_drawing_into_the_ball_brings_no_two_tensors_further_apart():
             assert np.linalg.norm(inside[0] - inside[1]) <= np.linalg.norm(first - second) * (1.0 + 1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_a_centre_is_found_whatever_its_eigenvalues(scale):
+    """T(I, u, u) = u: a tensor twice as large has solutions half as large."""
+    plain, scaled = centre(3, 0.02), centre_of(scale * tensor_of(3, 0.02), np.random.RandomState(0))
+    np.testing.assert_allclose(scaled.solutions * scale, plain.solutions, rtol=1e-9)
+    bound, other = certify(plain, 0.01), certify(scaled, 0.01 * scale)
+    assert other.lipschitz == pytest.approx(bound.lipschitz, rel=1e-6)
+
+
 def test_weights_go_both_ways():
     around = centre(5, 0.05)
     np.testing.assert_allclose(unweighted(around, weighted(around, around.solutions)), around.solutions, rtol=1e-12)
