@@ -27,7 +27,7 @@ import time
 import tomllib
 from argparse import Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -115,8 +115,17 @@ def control(tests: Sequence[str], plain: Path, folder: Path, processes: int) -> 
     """The tests that fail where nothing is changed: what they say of a mutant means nothing."""
     parts = [tests[start::processes] for start in range(min(processes, len(tests)))]
     slots = (Slot(folder / f"control{number}", plain) for number in range(len(parts)))
-    trials = [Trial(slot, part, 900.0, to_the_end=True) for slot, part in zip(slots, parts, strict=True)]
+    trials = [Trial(slot, part, 900.0, "--maxfail=0") for slot, part in zip(slots, parts, strict=True)]
     return {test for trial in trials for test in trial.failures()}
+
+
+def check_collection(tests: Iterable[str], plain: Path, folder: Path) -> None:
+    """Every file of recorded tests can be imported where nothing is changed: else mutants would seem to break it."""
+    trial = Trial(Slot(folder / "collection", plain), sorted({test.split("::")[0] for test in tests}), 900.0, "--co")
+    while (verdict := trial.verdict()) is None:
+        time.sleep(0.05)
+    if verdict[0] != "survived":
+        raise SystemExit((folder / "collection" / "log.txt").read_text(encoding="utf-8"))
 
 
 def record(plain: Path, paths: Sequence[str], markers: str, processes: int) -> None:
@@ -223,6 +232,8 @@ def run(arguments: Namespace) -> int:
             tests = coverage.tests_of(mutant, uses, arguments.seconds, MOST_TESTS)
             jobs.append((mutant, tests, 60.0 + 3.0 * sum(coverage.seconds[test] for test in tests)))
     with tempfile.TemporaryDirectory(prefix="mutation-") as name, (WORK / "results.jsonl").open("a") as file:
+        if jobs:
+            check_collection(coverage.seconds, plain, Path(name).resolve())
         for done, found in enumerate(tried(jobs, plain, Path(name).resolve(), arguments.processes), start=1):
             mutant, verdict, test, seconds = found
             file.write(json.dumps(row_of(mutant, verdict, test, seconds)) + "\n")
@@ -238,7 +249,11 @@ def run(arguments: Namespace) -> int:
     wanted = {mutant.key for mutant in mutants}
     rows = sorted((row for row in results() if _key(row) in wanted), key=_key)
     command = f"python attacks/mutation.py --sample {arguments.sample} --seed {arguments.seed}"
-    page = f"# Mutants\n\n`{command}`, of {len(all_mutants()):,} mutants\n\n{table(rows, reasons)}"
+    page = (
+        f"# Mutants\n\n`{command}`, of {len(all_mutants()):,} mutants, against those of {len(coverage.seconds):,} recorded "
+        "tests that run the changed code. Survivors are tried again when tests are written for them; the counts are "
+        f"those of the last try.\n\n{table(rows, reasons)}"
+    )
     tell(page, RESULTS / "mutation.md" if arguments.out else None)
     if arguments.out:
         store_csv(RESULTS / "mutation.csv", rows)

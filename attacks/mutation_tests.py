@@ -32,7 +32,7 @@ THREADS = {
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 WITHIN = Path("src", "private_topics")
-USAGE = 4  # exit code of pytest
+NO_TESTS = 5  # exit code of pytest
 
 
 class Recorder:
@@ -124,6 +124,8 @@ class Coverage:
         nodes = uses.python_users(mutant.node, self.callers)
         tests = set().union(*(self.callers[node] for node in nodes)) if nodes else set()
         beside = f"tests/{Path(mutant.file).parent.as_posix()}/".replace("/./", "/")
+        if mutant.node not in uses.functions | uses.jitted:  # tests read constants too, which nobody sees
+            tests |= {test for test in self.seconds if test.startswith(beside)}
         ranked = sorted(tests, key=lambda test: (not test.startswith(beside), self.seconds[test], test))
         planned, total = [], 0.0
         for test in ranked[:most_tests]:
@@ -180,11 +182,17 @@ class Slot:
 
 
 class Watch:
-    """Notes in a file which test runs, and which one failed first: the process may not live to tell."""
+    """Runs the tests asked for, in that order, and notes in a file which one: the process may not live to tell."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, tests: Sequence[str]) -> None:
         self.path, self.broken = path, False
+        self.order = {test: rank for rank, test in enumerate(tests)}
         self.failed: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Whole files are collected: a test that is gone since it was recorded is passed over."""
+        asked = {item: self.order.get(item.nodeid, self.order.get(item.nodeid.split("::")[0])) for item in items}
+        items[:] = sorted((item for item in items if asked[item] is not None), key=asked.__getitem__)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.path.write_text(nodeid, encoding="utf-8")
@@ -200,9 +208,9 @@ class Watch:
 class Trial:
     """Tests in a fork, in the tree of a slot. `verdict` is None while it runs."""
 
-    def __init__(self, slot: Slot, tests: Sequence[str], limit: float, *, to_the_end: bool = False) -> None:
+    def __init__(self, slot: Slot, tests: Sequence[str], limit: float, *options: str) -> None:
         self.slot, self.limit, self.begun = slot, limit, time.perf_counter()
-        self.stop = [] if to_the_end else ["-x"]
+        self.options = options or ("-x",)
         self.current, self.report = slot.tree / "current.txt", slot.tree / "report.json"
         for path in (self.current, self.report):
             path.unlink(missing_ok=True)
@@ -235,8 +243,8 @@ class Trial:
         told = json.loads(self.report.read_text(encoding="utf-8"))
         if told["failed"]:
             return "killed", told["failed"][0]
-        if told["code"] == USAGE:
-            return "unknown", ""  # a recorded test is gone: record again
+        if told["code"] == NO_TESTS and not told["broken"]:
+            return "unknown", ""  # the recorded tests are gone: record again
         if told["broken"] or told["code"] != 0:
             return "broken", ""
         return "survived", ""
@@ -264,9 +272,11 @@ class Trial:
         self._keep_kernels()
         import pytest
 
-        watch = Watch(self.current)
-        options = [*self.stop, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "--no-header"]
-        code = pytest.main([*options, "--tb=short", *tests], plugins=[watch])
+        watch = Watch(self.current, tests)
+        options = [*self.options, "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header"]
+        code = pytest.main(
+            [*options, "--tb=short", *dict.fromkeys(test.split("::")[0] for test in tests)], plugins=[watch]
+        )
         import private_topics
 
         if not Path(private_topics.__file__).is_relative_to(source):

@@ -42,3 +42,15 @@ def test_neighbours_leave_the_same_row_in_the_ledger(neighbour, estimator, tmp_p
         rows.append((entry.label, entry.reservation, entry.settings, entry.state, sorted(entry.results)))
         assert entry.settings["n_units"] == 20
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("estimator", [PrivateSpectralLDA, PrivateVariationalLDA])
+def test_a_delta_that_may_publish_a_unit_is_warned_of(estimator) -> None:
+    """One over the number of users, not of documents."""
+    counts = sp.csr_array(COUNTS)
+    for delta, warned in ((1 / 20, True), (1 / 21, False)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            estimator(2, epsilon=1.0, delta=delta).fit(counts, groups=USERS)
+        told = [str(warning.message) for warning in seen if issubclass(warning.category, PrivacyWarning)]
+        assert any("one over the number of units, 20" in message for message in told) == warned

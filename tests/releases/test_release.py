@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from private_support import context_of, corpus_of_units
+from private_topics.fits.choice import FITS
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import Asked, PrivateRun
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, ask_moment
+from private_topics.releases.public_basis import COLUMN, PublicMoment
 from private_topics.releases.release import FitContext
 from private_topics.sums.quantised import assembly_error
 
@@ -54,3 +57,27 @@ def test_moments_inside_a_frame_declare_their_error(context: FitContext, release
     needed = 2.0 * clip + 2.0 * error + asked.query.step * math.sqrt(entries)
     assert asked.query.sensitivity >= needed > 2.0 * clip + 1.5 * error
     assert asked.query.sensitivity <= needed * (1.0 + 2.0**-49)
+
+
+def test_every_release_is_on_an_edge_and_known_by_its_number() -> None:
+    """What reads a list of releases goes by these names: what is left unspent, the graph, the report."""
+    listed = {release.name: release for fit in FITS.values() for release in fit.releases}
+    for name, release in listed.items():
+        assert release.edge is None or re.fullmatch(r"[es]\d", release.edge), name
+        assert not re.fullmatch(r"[es]\d", name)
+        assert release.made(name)
+        assert release.made(release.numbered(2).name) == release.repeated
+    repeated = {name for name, release in listed.items() if release.repeated}
+    assert repeated >= {"refinement", "features", "public second moment"}
+
+
+def test_a_moment_in_a_public_basis_is_central() -> None:
+    """Exact sums over documents with known mean and covariance, some of their weight lost to the clip."""
+    random = np.random.default_rng(0)
+    mean, root, weight = random.normal(size=4), random.normal(size=(4, 4)), 700.0
+    second = root @ root.T
+    rows = np.vstack([[1.0, *mean], np.column_stack([mean, second + np.outer(mean, mean)])])
+    scale = np.array([COLUMN, 1.0, 1.0, 1.0, 1.0])
+    moment = PublicMoment(None, 1.0, weight * rows * np.outer(scale, scale), 1e-9)  # type: ignore[arg-type]
+    assert moment.weight == pytest.approx(weight)
+    np.testing.assert_allclose(moment.all_directions, second, atol=1e-9)
