@@ -250,9 +250,9 @@ def run(arguments: Namespace) -> int:
     rows = sorted((row for row in results() if _key(row) in wanted), key=_key)
     command = f"python attacks/mutation.py --sample {arguments.sample} --seed {arguments.seed}"
     page = (
-        f"# Mutants\n\n`{command}`, of {len(all_mutants()):,} mutants, against those of {len(coverage.seconds):,} recorded "
-        "tests that run the changed code. Survivors are tried again when tests are written for them; the counts are "
-        f"those of the last try.\n\n{table(rows, reasons)}"
+        f"# Mutants\n\n`{command}`, of {len(all_mutants()):,} mutants, against those of {len(coverage.seconds):,} "
+        "recorded tests that run the changed code. Survivors are tried again when tests are written for them; the "
+        f"counts are those of the last try.\n\n{table(rows, reasons)}"
     )
     tell(page, RESULTS / "mutation.md" if arguments.out else None)
     if arguments.out:
