@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?= --corpus all
 
-.PHONY: help setup demo quick test lint bench docs clean
+.PHONY: help setup demo quick test mutants lint bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make demo    private topics of 50,000 made-up patients' letters: text in, report in build/demo (DEMO_ARGS=...)"
 	@echo "make quick   before a commit: ruff, mypy and the tests that take no time, in two minutes"
 	@echo "make test    before a push: ruff, mypy and every test"
+	@echo "make mutants 20 of the bugs in attacks/results/mutation.csv, chosen by the commit, against the tests that notice them"
 	@echo "make lint    ruff and mypy alone"
 	@echo "make bench   this library against scikit-learn, gensim and tomotopy (BENCH_ARGS=...)"
 	@echo "make docs    the guide and the API reference as a site in build/site"
@@ -57,6 +58,9 @@ quick: lint
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rsx $(PYTEST_ARGS)
+
+mutants: setup
+	$(BIN)/python attacks/mutation.py --again 20 --processes $(WORKERS)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)

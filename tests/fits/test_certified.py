@@ -36,6 +36,7 @@ from private_topics.fits.proved import PROVED, certified_topics
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases import eigenpairs
 from private_topics.releases.eigenpairs import inverted, mean_of, released_eigenpairs, released_topics
+from private_topics.spectral.certificate import weighted
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 
@@ -150,6 +151,23 @@ def test_a_certificate_that_is_too_good_is_caught(configuration, monkeypatch):
     neighbours = family.__wrapped__(configuration, "equal", WIDE, 0.0)
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check_sensitivity(neighbours, LAST[configuration])
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_a_tensor_outside_the_ball_is_drawn_into_it(configuration, monkeypatch):
+    """Far outside nothing is certified: what is decomposed there moves no further than the ball's edge allows."""
+    certified, exact = [], proved.certify
+    monkeypatch.setattr(proved, "certify", lambda *around: certified.append(exact(*around)) or certified[-1])
+    for away in (40.0, 1000.0):
+        neighbours = family.__wrapped__(configuration, "equal", WIDE, away)
+        assert check_sensitivity(neighbours, LAST[configuration]) < 0.2
+        if configuration == 3:
+            found = certified[-1]
+            start = weighted(found.centre, found.centre.solutions)
+            for each in neighbours:
+                last = each[LAST[3]]
+                moved = np.linalg.norm(last.aggregate * last.query.step - start)
+                assert moved <= found.lipschitz * found.radius + last.query.sensitivity * 1e-6
 
 
 # -- whole fits ----------------------------------------------------------------------------------------------------

@@ -197,6 +197,32 @@ def test_documents_of_a_user_follow_one_coin():
     np.testing.assert_allclose(per_word[:10], members * math.sqrt(3.0), rtol=1e-4)
 
 
+def test_every_step_sums_over_the_units_of_its_own_coins(monkeypatch):
+    """Each unit has a word of its own, so that a sum shows who is in it."""
+    corpus = corpus_of_units([[{word: 3}] for word in range(WORDS)], WORDS)
+    statistic = minibatches(corpus, rate=0.5)
+    tossed, honest = [], NoiseStream.coins
+    monkeypatch.setattr(NoiseStream, "coins", lambda *how: tossed.append(honest(*how)) or tossed[-1])
+    with captured_releases() as seen:
+        for _ in range(5):
+            statistic(np.ones((WORDS, TOPICS)))
+    assert len({tuple(members) for members in tossed}) > 1
+    for members, (before, _) in zip(tossed, seen, strict=True):
+        np.testing.assert_array_equal(before.aggregate.any(axis=1), members)
+
+
+@pytest.mark.parametrize("block_documents", [1, 3, 7])
+def test_documents_have_their_own_shares_in_every_block(block_documents):
+    """Users of one to five documents, in any order: a minibatch of all of them weighs each user as one."""
+    users = np.random.RandomState(0).permutation(np.repeat(np.arange(5), np.arange(1, 6)))
+    counts = counts_of([{int(user): 3} for user in users], WORDS)
+    corpus = LocalCorpus.of(MatrixBlocks(counts, block_documents), users)
+    weight = np.zeros(WORDS)
+    for block, share in vips.minibatch(corpus, np.arange(5) != 2):
+        np.add.at(weight, block.words, share)
+    np.testing.assert_allclose(weight[:5], [1.0, 1.0, 0.0, 1.0, 1.0])
+
+
 def test_the_true_size_of_a_minibatch_is_not_used():
     """Statistics are scaled by the rate, a public number, whatever the coins did."""
     corpus = corpus_of_units(OTHERS * 50, WORDS)

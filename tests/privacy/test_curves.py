@@ -80,7 +80,7 @@ def test_rho_of_budget_is_safe_and_below_the_gaussian_one(epsilon: float, delta:
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan])
 def test_delta_outside_the_unit_interval_is_refused(delta: float) -> None:
     for function in (mu_of_budget, rho_of_budget, gdp_epsilon):
-        with pytest.raises(PrivacyError, match="delta"):
+        with pytest.raises(PrivacyError, match="'delta' parameter must be strictly between"):
             function(1.0, delta)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from typing import Any
 
 import mpmath
@@ -210,3 +211,18 @@ def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         NoiseStream, "rounded_gaussian", lambda stream, count, ratio: honest(stream, count, 0.9 * ratio)
     )
     assert not chi_squared_accepts(*residuals(noise_seed=4))
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_run_refuses_to_release_words() -> None:
+    run = run_with()
+    query = vocabulary_query(run, 1.0)
+    child = os.fork()
+    if child == 0:
+        try:
+            run.release_words(query, {"word": 1}, 1.0, threshold_delta=1e-7, most_words=1)
+        except PrivacyError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -8,6 +8,7 @@ for a fixed seed). Chi-squared and binomial tests have a false-alarm rate of 1e-
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -227,6 +228,17 @@ def test_all_steps_together_cost_the_budget():
     assert run.accountant.delta(1.0) == pytest.approx(price, rel=1e-6)
     with pytest.raises(PrivacyError, match="20 steps"):
         run.batch(query, np.zeros((3, 2), np.int64))
+
+
+def test_every_step_has_a_minibatch_of_its_own():
+    """The coins of a step are those tossed for it: amplification is priced for fresh ones."""
+    run = run_of(steps=6)
+    query = query_of(run)
+    batches = np.array([one_step(run, query, (3, 2))[0] for _ in range(6)])
+    tossed = NoiseStream.seeded(0)
+    np.testing.assert_array_equal(batches[0], tossed.coins(1000, run._heads))
+    for first, second in itertools.combinations(batches, 2):
+        assert 200 < int((first != second).sum()) < 450  # 320 are expected, with a standard deviation of 15
 
 
 def test_a_run_cut_short_costs_less():

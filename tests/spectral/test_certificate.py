@@ -94,6 +94,20 @@ def test_no_two_tensors_move_the_solutions_more_than_certified(rank, noise, part
     assert bound.lipschitz <= LOOSEST[part] * worst
 
 
+@pytest.mark.parametrize("part", LOOSEST)
+def test_the_bound_covers_the_derivative_at_solutions_that_have_moved(part):
+    """The factor for Jacobians that move is needed by itself: what solutions that move add must be added to it."""
+    bound = certified(3, 0.0, part)
+    around, random = bound.centre, np.random.default_rng(2)
+    maps = around.weights @ around.inverses
+    stretch = 1.0 + np.linalg.cond(around.weights) * bound.contractions / (1.0 - bound.contractions)
+    longer = -np.einsum("ai,bi,ci->abc", *3 * [around.solutions / np.linalg.norm(around.solutions, axis=0)])
+    moved = [longer / np.linalg.norm(longer), *(direction(3, random) for _ in range(20))]
+    norms = [certificate.derivative_norm(maps, bound.solutions(bound.radius * one)) for one in moved]
+    assert max(norms) > certificate.derivative_norm(maps, around.solutions)
+    assert max(norms) * stretch.max() <= bound.lipschitz
+
+
 def test_a_bound_that_is_a_tenth_too_small_fails():
     bound = certified(3, 0.02, 0.001)
     assert attained(bound) > 0.9 * bound.lipschitz
@@ -164,6 +178,15 @@ def test_drawing_into_the_ball_brings_no_two_tensors_further_apart():
             inside = bound.inside(first), bound.inside(second)
             assert max(map(np.linalg.norm, inside)) <= bound.radius * (1.0 + 1e-14)
             assert np.linalg.norm(inside[0] - inside[1]) <= np.linalg.norm(first - second) * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_a_centre_is_found_whatever_its_eigenvalues(scale):
+    """T(I, u, u) = u: a tensor twice as large has solutions half as large."""
+    plain, scaled = centre(3, 0.02), centre_of(scale * tensor_of(3, 0.02), np.random.RandomState(0))
+    np.testing.assert_allclose(scaled.solutions * scale, plain.solutions, rtol=1e-9)
+    bound, other = certify(plain, 0.01), certify(scaled, 0.01 * scale)
+    assert other.lipschitz == pytest.approx(bound.lipschitz, rel=1e-6)
 
 
 def test_weights_go_both_ways():

@@ -296,6 +296,14 @@ def test_bad_counts_in_a_file_name_the_file(tmp_path, indices, counts, message):
     assert "a.parquet" in str(caught.value)
 
 
+def test_parquet_of_truth_values_counts_them(tmp_path):
+    """Arrow packs them into bits, which no array can share."""
+    table = pa.table({"indices": [[0, 2], [1]], "counts": [[True, True], [True]]})
+    pq.write_table(table.replace_schema_metadata({"n_words": "3"}), tmp_path / "a.parquet")
+    (block,) = FolderBlocks(tmp_path)
+    np.testing.assert_array_equal(block.toarray(), [[1, 0, 1], [0, 1, 0]])
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     write_parquet_block(tmp_path / "a.parquet", DENSE)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

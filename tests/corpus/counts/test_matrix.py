@@ -165,6 +165,7 @@ REFUSED = {
     "sparse negative": (sp.csr_array([[-1, 1]]), "Negative values in data"),
     "sparse negative coo": (sp.coo_array([[-1, 1]]), "Negative values in data"),
     "too large": ([[2**31, 0]], r"2\*\*31 - 1"),
+    "too large beside a small one": ([[1, 2**31]], r"2\*\*31 - 1"),
     "too large unsigned": (np.array([[2**64 - 1]], dtype=np.uint64), r"2\*\*31 - 1"),
     "too large float": ([[1e300]], r"2\*\*31 - 1"),
     "complex": (np.array([[1 + 1j]]), "Complex data not supported"),

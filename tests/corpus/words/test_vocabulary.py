@@ -1,6 +1,7 @@
 """Public word lists, and the words of each unit that a private selection may see."""
 
 import hashlib
+import itertools
 import random
 from fractions import Fraction
 
@@ -177,6 +178,15 @@ def test_users_keep_bounded_memory(monkeypatch):
     (unit,) = user_units(documents, ["same"] * 200, 20)
     assert len(unit) == 20
     assert max(held) <= 2 * 20 + 10
+
+
+def test_a_user_is_one_unit_however_many_users_there_are():
+    """A user's documents may come first and last: nobody is given up in between, so that nobody counts twice."""
+    others = 100_000
+    documents = itertools.chain([["first"]], ([] for _ in range(others)), [["last"]])
+    units = list(user_units(documents, itertools.chain(["same"], range(others), ["same"]), 10))
+    assert len(units) == others + 1
+    assert [sorted(unit) for unit in units if unit] == [["first", "last"]]
 
 
 def test_exact_arithmetic_of_a_unit():

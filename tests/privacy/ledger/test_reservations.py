@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget, zcdp_delta
+from private_topics.privacy.ledger import reservations
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.ledger.reservations import Reservation, admits, composed_epsilon
 
@@ -106,3 +108,53 @@ def within_by_hand(kept: list[tuple[str, float, float, float]], total: PrivacyBu
         else:
             squares += (2 * norm.isf(1 / (1 + math.exp(epsilon)))) ** 2
     return gdp_delta(math.sqrt(squares), total.epsilon) + others <= total.delta
+
+
+@pytest.mark.parametrize("set_aside", [0.0, 0.01, 0.3, 0.99])
+@pytest.mark.parametrize("guarantee", ["gaussian", "concentrated", "approximate", "pure"])
+def test_the_parts_of_all_families_sum_to_delta(
+    guarantee: str, set_aside: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which family admits a list is chosen after a look too, so the failures of all of them add up."""
+    asked: dict[str, tuple[float, float]] = {}
+
+    def refused(family: str, reservations: Any, epsilon: float, part: float, aside: float) -> bool:
+        asked[family] = part, aside
+        return False
+
+    monkeypatch.setattr(reservations, "_within", refused)
+    total = PrivacyBudget(1.0, 1e-3)
+    assert not admits(total, [reservation(0.5, 1e-4, guarantee), reservation(0.5, 1e-4)], set_aside)
+    assert set(asked) == set(reservations.FAMILIES.values())
+    assert math.fsum(part for part, _ in asked.values()) == pytest.approx(total.delta, rel=1e-12)
+    assert all(0.0 <= aside <= part for part, aside in asked.values())
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1e-9], ids=["without a threshold", "with a threshold"])
+def test_what_is_left_may_be_chosen_after_a_look(threshold: float) -> None:
+    """An analyst who asks the ledger what it would still admit, of either kind, and takes what hurts more.
+
+    As above, by numerical integration over the loss that the first fit shows; but the caps are the ledger's own
+    answers. A cap on thresholds that is no larger than what was spent so far lets this analyst reach 1.4 delta.
+    """
+    epsilon, delta = 1.0, 1e-3
+    first = reservation(0.6 * epsilon, 0.1 * delta, "gaussian", threshold)
+    mu = math.sqrt(2.0 * first.gaussian_rho)
+    z = np.linspace(-12, 12, 20_001)
+    weight = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    losses = mu * z + mu**2 / 2
+
+    def admitted(more: Reservation) -> bool:
+        return admits(PrivacyBudget(epsilon, delta), [first, more])
+
+    noisy = last_that_holds(
+        lambda e: admitted(reservation(e, 0.1 * delta)), 1e-3, 2.0, lambda low, high: high - low > 1e-6
+    )
+    lone = last_that_holds(
+        lambda d: admitted(reservation(1e-9, d, "approximate")), 1e-12, delta, lambda low, high: high - low > 1e-9
+    )
+    second_mu = mu_of_budget(noisy, 0.1 * delta)
+    gaussian = np.array([gdp_delta(second_mu, epsilon - loss) for loss in losses])
+    spread = lone + (1 - lone) * np.maximum(0.0, 1 - np.exp(epsilon - losses))
+    reached = threshold + float(np.sum(weight * np.maximum(gaussian, spread)))
+    assert 0.5 * delta < reached <= delta
