@@ -156,7 +156,7 @@ def many_fits(folder: Path, fits: int, places: int, at_once: int) -> dict[str, A
     """So many fits on a ledger that has room for `places`, in processes of their own, some at a time."""
     counts = make_lda_corpus(300, 20, 2, random_state=0)[0]
     path, total = folder / "many.db", PrivacyBudget(0.05 if places < 20 else 0.1, 1e-6)
-    ledger = DurableLedger.register(path, "notes", total.epsilon, total.delta)
+    ledger = DurableLedger.register(path, "notes", total.epsilon, total.delta, unit="document")
     filled = room(total) - places
     for _ in range(filled):
         ledger.reserve(SMALL)

@@ -161,7 +161,12 @@ def ledgers(_: Path) -> list[bytes]:
         ["2026-01-04", "", "approximate", 0.2, 1e-8, 0.0, None, "{}", "finished", "{}"],
         ["2026-01-05", "", "pure", 0.2, 1e-8, 0.0, None, "{}", "finished", "{}"],
     ]
-    return [json.dumps({"corpus": total, "rows": some}).encode() for some in (rows, rows[:1], [])]
+    said = '{"who": "ana", "what": "fit", "library": "0.1.0", "unit": "user", "neighbours": "zero-out", "n_units": 3}'
+    made = f'{{"digest": "{"0" * 64}"}}'
+    bound = [["2026-01-06", "", "gaussian", 0.1, 1e-8, 0.0, None, said, "finished", made]]
+    found = [{"corpus": total, "rows": some} for some in (rows, rows[:1], [])]
+    found.append({"corpus": total, "rows": bound, "binding": ["user", "zero-out", f"{'0' * 16}:{'0' * 64}"]})
+    return [json.dumps(books).encode() for books in found]
 
 
 def audits(_: Path) -> list[bytes]:

@@ -243,6 +243,7 @@ def lay_out_ledger(data: bytes, path: Path) -> None:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("DELETE FROM reservation")
         connection.execute("DELETE FROM corpus")
+        connection.execute("DELETE FROM binding")
         last = signed(*total)
         for number, (*fields, state, results) in enumerate(rows):
             last = signed(last, *fields)
@@ -250,6 +251,8 @@ def lay_out_ledger(data: bytes, path: Path) -> None:
             names = f"id, corpus, {DIGESTED}, digest, state, results"
             connection.execute(f"INSERT INTO reservation ({names}) VALUES (?{', ?' * 12})", cells)
         connection.execute("INSERT INTO corpus VALUES (?, ?, ?, ?, ?, ?)", (*total, last))
+        bound = [total[0], *cells_of(books.get("binding", ["", "replace", ""]))]
+        connection.execute("INSERT INTO binding VALUES (?, ?, ?, ?, ?)", (*bound, signed(*bound)))
         connection.commit()
     except Exception:  # these values are not JSON, or do not go into the tables
         raise NoCaseError from None

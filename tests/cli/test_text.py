@@ -89,7 +89,7 @@ def test_the_budget_is_shown_and_held(folder: Path) -> None:
     assert (spent["label"], spent["epsilon"], spent["state"]) == ("model", EPSILON, "finished")
     assert spent["settings"]["vocabulary"] == "private"
     shown = ran("budget", "show", folder / "budget.db", "--corpus", "letters").stdout
-    assert "left for one more run" in shown
+    assert "for one more run" in shown
     refused = run(
         "fit", folder / "letters.jsonl.gz", "--epsilon", 100, "--delta", 1e-3, "--ledger", folder / "budget.db",
         "--corpus", "letters", "-o", folder / "x",

@@ -4,6 +4,7 @@ import io
 import json
 import pickle
 import struct
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -44,6 +45,17 @@ def test_round_trip(model, saved, load):
     assert again.n_features_in_ == 30
     X = pd.DataFrame(np.ones((2, 30), int), columns=model.feature_names_in_)
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+def test_the_same_model_is_the_same_file(model, saved, tmp_path, monkeypatch):
+    """A clock in the file, next to the day in a ledger, would say how long the fit took."""
+    monkeypatch.setattr(time, "time", lambda: 2.0e9)
+    monkeypatch.setattr(model, "verbose", True)  # of the screen, not of the model
+    model.save(tmp_path / "later.model")
+    assert (tmp_path / "later.model").read_bytes() == saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        assert {part.date_time for part in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {(part.create_system, part.extra, part.comment) for part in archive.infolist()} == {(3, b"", b"")}
 
 
 def test_parameters_of_numpy_types_and_generators(tmp_path):

@@ -158,8 +158,9 @@ def test_a_row_of_the_ledger_says_how_many_units_and_words(labelled: bool, tmp_p
     ledger = DurableLedger.register(tmp_path / "budget.db", "letters", 200.0, 1e-2)
     model = fit_texts(private(ledger=ledger), LETTERS if labelled else TEXTS, PrivateVocabulary())
     make_vocabulary(LETTERS if labelled else TEXTS, PrivacyBudget(10.0, 1e-5), PrivateVocabulary(30), ledger=ledger)
+    strangers = [(text, f"S{number}") for number, text in enumerate(STRANGERS)] if labelled else STRANGERS
     with pytest.raises(PrivacyError, match="nothing to fit"):
-        fit_texts(private(ledger=ledger), STRANGERS, PrivateVocabulary())
+        fit_texts(private(ledger=ledger), strangers, PrivateVocabulary())
     fitted, alone, failed = ledger.entries()
     n_units = len({label for _, label in LETTERS}) if labelled else 1_500
     assert fitted.settings["n_units"] == alone.settings["n_units"] == model.privacy_.n_units == n_units

@@ -73,7 +73,7 @@ def run_demo(
 def _new_ledger(path: Path, epsilon: float, delta: float) -> DurableLedger:
     """The letters are drawn anew, so their budget is new too. Never do this with letters of real people."""
     path.unlink(missing_ok=True)
-    DurableLedger.register(path, CORPUS, epsilon, delta)
+    DurableLedger.register(path, CORPUS, epsilon, delta, unit="user")
     return DurableLedger(path, CORPUS, label="demo")
 
 

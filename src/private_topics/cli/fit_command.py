@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import typer
@@ -40,11 +41,18 @@ def fit(
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
     from private_topics.cli.knowledge import knowledge_of, worth_using
-    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, tokeniser_of, vocabulary_of
+    from private_topics.cli.sources import (
+        check_writable,
+        holds_counts,
+        ledger_of,
+        tokeniser_of,
+        unit_of,
+        vocabulary_of,
+    )
 
-    screen = Screen(shown.quiet)
+    screen, began = Screen(shown.quiet), datetime.now(UTC).date()
     check_writable(output, report)
-    ledger = ledger_of(charged, output.name)
+    ledger = ledger_of(charged, output.name, unit_of(reading))
     counts = holds_counts(source, reading.format)
     tokeniser = tokeniser_of(reading, vocabulary)
     known = knowledge_of(given, source, reading, tokeniser, private=not no_privacy, counts=counts)
@@ -64,7 +72,7 @@ def fit(
             run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size, known)
         else:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
-    run.deliver(screen, model, output, report, ledger)
+    run.deliver(screen, model, output, report, ledger, began)
     if shown.as_json:
         print_json(run.summary(model, output, report))
 

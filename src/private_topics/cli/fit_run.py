@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
-from private_topics.corpus.texts.files import read_unit_labels
+from private_topics.corpus.texts.files import read_unit_labels, unit_labels
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import PREFIX
 from private_topics.errors import InputError
@@ -90,14 +91,15 @@ def fit_counts(
     if known is not None and names is not None:
         screen.say(knowledge_line(known))
         model.set_params(knowledge=known.align(names))
-    model.fit(corpus, **{} if labels is None else {"groups": _labels_for(corpus, labels)})
     if names is not None:
-        model.feature_names_in_ = np.asarray(names, dtype=object)
+        corpus.columns = names  # type: ignore[attr-defined]
+    model.fit(corpus, **{} if labels is None else {"groups": _labels_for(corpus, labels)})
 
 
 def _labels_for(corpus: Any, path: Path) -> np.ndarray:
     """The labels, one for each document. Their number is not public where users are units, so it is not shown."""
     labels = read_unit_labels(path)
+    corpus.groups, corpus.unit_labels = labels, dict.fromkeys(unit_labels(path))
     if corpus.n_documents is None:
         for _ in corpus:  # the first pass counts the documents, here as in a fit
             pass
@@ -127,14 +129,19 @@ def fit_text(
     fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
 
 
-def deliver(screen: Screen, model: TopicEstimator, output: Path, report: Path | None, ledger: Any) -> None:
-    """The model and its report to their files, and what was guaranteed to the screen."""
+def deliver(
+    screen: Screen, model: TopicEstimator, output: Path, report: Path | None, ledger: Any, began: datetime.date
+) -> None:
+    """The model and its report to their files, and what was guaranteed to the screen.
+
+    The report's date is the day on which the fit began: the day on which it ended would depend on how long it took.
+    """
     stop_if_interrupted()
     save(model, output)
     n_topics = f"{len(model.components_)} topic{'s' if len(model.components_) > 1 else ''}"
     screen.say(f"Wrote {n_topics} over {model.n_features_in_:,} words to {output}.")
     if report is not None:
-        write_model_report(model, report, output, ledger)
+        write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
 
@@ -174,7 +181,7 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
     if ledger is not None:
         screen.say(
             f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
-            f"(one more run at delta {ledger.total.delta:g})."
+            f"(one more run at delta {ledger.total.delta:g}), or {ledger.repeats():,} more runs like this one."
         )
 
 

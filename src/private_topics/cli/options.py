@@ -163,6 +163,7 @@ class Reading:
 
 
 ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
+ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
 Tokenising = Annotated[Reading, "language", "min_length", "stem"]
 
@@ -182,6 +183,15 @@ class Output:
     quiet: Quiet = False
 
 
+IdsKey = Annotated[
+    Path | None,
+    Option(
+        envvar="PRIVATE_TOPICS_IDS_KEY",
+        help="The file with the secret key of the users' ids, where the ledger has those registered.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Charged:
     """The ledger of a corpus, and the note for the run."""
@@ -189,6 +199,11 @@ class Charged:
     ledger: Annotated[Path | None, Option(help="Budget ledger for all runs on a corpus; needs --corpus.")] = None
     corpus: Annotated[str | None, Option(help="Name of the corpus in the ledger (`budget register`).")] = None
     label: Annotated[str, Option(help="Note for this run in the ledger.")] = ""
+    who: Annotated[
+        str | None,
+        Option(help="Who runs it, as the ledger notes. If not given: $PRIVATE_TOPICS_WHO, else the login name."),
+    ] = None
+    ids_key: IdsKey = None
 
 
 LedgerOfCorpus = Annotated[Charged, "ledger", "corpus"]

@@ -13,6 +13,7 @@ from private_topics.cli.options import Charged, Reading
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
@@ -22,9 +23,11 @@ from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabular
 from private_topics.estimators.vocabularies import Selection
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.whole_files import ONLY_MINE, whole_file
 
 PROBE_BYTES = 2**20
 """A disk that cannot hold this many is full."""
+KEY_BYTES, LARGEST_KEY = 32, 4_096
 CANDIDATES = "candidates"
 MOST_CANDIDATES = 50_000
 """Of a named list, if it has as many. A word that nobody uses costs little, and one that is missing is lost."""
@@ -118,8 +121,11 @@ def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:
     return count_texts(texts_of(source, reading), list(model.feature_names_in_), model.tokeniser_)
 
 
-def ledger_of(charged: Charged, label: str = "") -> DurableLedger | None:
-    """The ledger of a corpus, opened before the corpus is read; `label` where the run has no other."""
+def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> DurableLedger | None:
+    """The ledger of a corpus, opened before the corpus is read; `label` where the run has no other.
+
+    `unit`: what the run protects; a ledger that was registered for something else refuses now.
+    """
     path, corpus = charged.ledger, charged.corpus
     if path is None and corpus is None:
         return None
@@ -131,7 +137,35 @@ def ledger_of(charged: Charged, label: str = "") -> DurableLedger | None:
         raise LedgerError(
             f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
         )
-    return DurableLedger(path, corpus, label=charged.label or label)
+    key = None if charged.ids_key is None else read_key(charged.ids_key)
+    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key)
+    ledger.require(unit)
+    return ledger
+
+
+def unit_of(reading: Reading) -> str:
+    """What a run on a source that is read like this protects."""
+    return "document" if reading.unit is None and reading.unit_labels is None else "user"
+
+
+def read_key(path: Path, *, make: bool = False) -> bytes:
+    """The secret key of the ids; `make`: where there is no file, one is made that only its owner can read."""
+    if make and not path.exists():
+        with whole_file(path, mode=ONLY_MINE) as file:
+            file.write(os.urandom(KEY_BYTES))
+    with open(path, "rb") as file:
+        key = file.read(LARGEST_KEY + 1)
+    if len(key) > LARGEST_KEY:
+        raise InputError(f"{str(path)!r} is too large for a key: make one with budget register --ids-key.")
+    return key
+
+
+def read_ids(source: Path, field: str | None, reading: Reading) -> set[str]:
+    """The labels of users: a file with one on each line, or a source whose records name them in `field`."""
+    if field is None:
+        return set(unit_labels(source))
+    chosen = {name: getattr(reading, name) for name in ("format", "field", "encoding")}
+    return {label for _, label in open_texts(source, unit=field, **chosen) if label is not None}
 
 
 def check_writable(*paths: Path | None) -> None:

@@ -44,12 +44,20 @@ def private(
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
     screen = Screen(shown.quiet)
-    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, selection, texts_of, tokeniser_of
-    from private_topics.estimators.texts import make_vocabulary
+    from private_topics.cli.sources import (
+        check_writable,
+        holds_counts,
+        ledger_of,
+        selection,
+        texts_of,
+        tokeniser_of,
+        unit_of,
+    )
+    from private_topics.estimators.texts import list_text, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
     check_writable(output)
-    ledger = ledger_of(charged, output.name)
+    ledger = ledger_of(charged, output.name, unit_of(reading))
     budget = PrivacyBudget(epsilon, delta)
     if holds_counts(source, reading.format):
         raise InputError("Counts have their vocabulary already: this command takes text.")
@@ -58,7 +66,7 @@ def private(
     texts = texts_of(source, reading)
     with screen.progress(stages=None, show_documents=reading.unit is None) as progress:
         words, run = make_vocabulary(texts, budget, wanted, tokeniser, ledger=ledger, progress=progress)
-    write_whole_text(output, "".join(f"{word}\n" for word in words))
+    write_whole_text(output, list_text(words))
     screen.say(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
         f"{'documents' if reading.unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."

@@ -17,7 +17,14 @@ from private_topics.corpus.counts.blocks import CountBlocks, as_blocks
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError, ModelFileError
-from private_topics.estimators.saving import checked_names, checked_tokeniser, read_model, sound_arrays, write_model
+from private_topics.estimators.saving import (
+    checked_names,
+    checked_tokeniser,
+    file_digest_of,
+    read_model,
+    sound_arrays,
+    write_model,
+)
 from private_topics.evaluation.perplexity import document_completion_perplexity
 from private_topics.inference.fold_in import fold_in
 from private_topics.parameters import check_integer, check_parameters
@@ -110,18 +117,25 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file (no pickle)."""
         check_is_fitted(self)
+        write_model(path, *self._parts())
+
+    def _file_digest(self) -> str:
+        """SHA-256 of the file that `save` would write now."""
+        return file_digest_of(*self._parts())
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The header and the arrays of the model's file."""
         header = {
             "class": type(self).__name__,
             "library": __version__,
             "parameters": self._plain_parameters(),
         }
         header.update(self._extra_header())
-        arrays = {name: np.asarray(getattr(self, name)) for name in self._saved_arrays()}
         if hasattr(self, "feature_names_in_"):
             header["feature_names"] = [str(name) for name in self.feature_names_in_]
         if hasattr(self, "tokeniser_"):
             header["tokeniser"] = self.tokeniser_.to_dict()
-        write_model(path, header, arrays)
+        return header, {name: np.asarray(getattr(self, name)) for name in self._saved_arrays()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -166,8 +180,12 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         pass
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Constructor parameters as JSON; a random generator cannot be saved and becomes None."""
-        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        """Constructor parameters as JSON; a random generator cannot be saved and becomes None.
+
+        What a fit printed is no part of the model.
+        """
+        parameters = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        return parameters | ({"verbose": False} if "verbose" in parameters else {})
 
     def _corpus(self, X: Any) -> CountBlocks:
         """Validate `X` for `fit` and remember its width and column names."""

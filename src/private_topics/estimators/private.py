@@ -203,7 +203,7 @@ def fit_in(
         model.supported_components_ = found.supported
         model.spectrum_ = found.spectrum
         model.privacy_ = statement
-        fit.account.finish()
+        fit.account.finish(model._file_digest)
     return model
 
 

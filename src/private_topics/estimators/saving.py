@@ -1,7 +1,8 @@
 """One file per model: a zip of plain arrays and a JSON header, with a digest over both. Nothing in it is executed.
 
 Loading checks names, types, sizes and the digest before a value is used; a file that is truncated, altered, of
-another version, or of another program is refused with a `ModelFileError`. Writing is atomic.
+another version, or of another program is refused with a `ModelFileError`. Writing is atomic. The bytes are a function
+of the model alone: a clock in them would say how long a fit took.
 """
 
 from __future__ import annotations
@@ -40,20 +41,37 @@ MOST_NESTED = 10**6  # lists and dicts of a header: an empty one takes two bytes
 MOST_PARTS, LARGEST_DIRECTORY = 64, 2**16
 END = struct.Struct("<4s4H2LH")  # of a zip without a comment
 PLAIN_KINDS = "biuf"
+NO_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write `header` (JSON) and `arrays` to `path`, replacing it only once everything is on disk."""
+    with whole_file(path, mode=ONLY_MINE) as file:
+        _write(file, header, arrays)
+
+
+def file_digest_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 of the file that `write_model` would write."""
+    content = io.BytesIO()
+    _write(content, header, arrays)
+    return hashlib.sha256(content.getbuffer()).hexdigest()
+
+
+def _write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     header = {"format": FORMAT, "version": VERSION, **header, "arrays": sorted(arrays)}
     header = json.loads(_json_bytes(header))
     header["sha256"] = model_digest(header, arrays)
-    with (
-        whole_file(path, mode=ONLY_MINE) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
-    ):
-        archive.writestr(HEADER, _json_bytes(header))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_part(HEADER), _json_bytes(header))
         for name, array in sorted(arrays.items()):
-            archive.writestr(f"{name}.npy", _npy_bytes(array))
+            archive.writestr(_part(f"{name}.npy"), _npy_bytes(array))
+
+
+def _part(name: str) -> zipfile.ZipInfo:
+    """A part of the zip that says neither when nor on which system it was written."""
+    part = zipfile.ZipInfo(name, NO_DATE)
+    part.create_system, part.external_attr = 3, 0o600 << 16
+    return part
 
 
 def load(path: str | os.PathLike[str]) -> TopicEstimator:

@@ -10,6 +10,7 @@ Public knowledge is read before the corpus and aligned to the words once they ar
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -122,12 +123,17 @@ def make_vocabulary(
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
     """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
-    account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted})
+    account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted}, what="vocabulary")
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     words, _ = released_words(run, 1.0, texts, vocabulary, tokeniser, account, progress)
-    account.finish()
+    account.finish(lambda: hashlib.sha256(list_text(words).encode()).hexdigest())
     return words, run
+
+
+def list_text(words: Iterable[str]) -> str:
+    """A vocabulary as a file: a word on each line."""
+    return "".join(f"{word}\n" for word in words)
 
 
 def _opened(

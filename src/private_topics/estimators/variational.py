@@ -17,7 +17,7 @@ from private_topics.errors import ModelFileError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.estimators.private import refuse_text
 from private_topics.fits.choice import VARIATIONAL
-from private_topics.fits.private import check_units
+from private_topics.fits.private import check_units, units_of
 from private_topics.fits.variational import (
     PlainMinibatches,
     PrivateMinibatches,
@@ -175,11 +175,14 @@ class PrivateVariationalLDA(TopicEstimator):
         check_parameters(self)
         refuse_text(X, type(self).__name__)
         with unchanged_on_failure(self):
-            corpus = LocalCorpus.of(self._corpus(X), groups)
+            blocks = self._corpus(X)
+            account = FitAccount(self.ledger, {"estimator": type(self).__name__})
+            corpus = LocalCorpus.of(blocks, groups)
             check_units(corpus)
+            account.protects(*units_of(corpus, blocks, groups))
             warn_if_delta_large(budget.delta, corpus.n_units)
             schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
-            account = FitAccount(self.ledger, self._public_settings(corpus, schedule))
+            account.note(**self._public_settings(corpus, schedule))
             run = SubsampledRun(
                 budget,
                 steps=schedule.steps,
@@ -203,13 +206,13 @@ class PrivateVariationalLDA(TopicEstimator):
                 )
             self.doc_topic_prior_ = prior
             self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
-            account.finish()
+            account.finish(self._file_digest)
         return self
 
     def _public_settings(self, corpus: LocalCorpus, schedule: Schedule) -> dict[str, Any]:
         """What a ledger notes in addition to the cost of this fit."""
         names = ("n_components", "alpha0", "steps", "offset", "decay", "clip", "word_prior")
-        public = {"estimator": type(self).__name__, "n_units": corpus.n_units, "n_words": corpus.n_words}
+        public: dict[str, Any] = {"n_units": corpus.n_units, "n_words": corpus.n_words}
         public |= {name: getattr(self, name) for name in names} | {"sampling_rate": schedule.rate}
         return public | {"private": self.noise_seed is None}
 

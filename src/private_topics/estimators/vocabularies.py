@@ -136,11 +136,11 @@ def released_words(
     limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
-        units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs, frozenset(names))
+        units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs, frozenset(names))
         counter = _Counted(units, FEWEST_UNITS, NOBODY_ELSE, account)
         words = release_candidates(run, counter, names, share=share, **limits)
     else:
-        units = _units(texts, tokeniser, vocabulary.most_words_per_unit, progress, n_jobs)
+        units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs)
         fewest = units_needed(run, share, vocabulary.most_words_per_unit)
         counter = _Counted(units, fewest, TOO_FEW, account)
         words = release_vocabulary(run, counter, share=share, **limits)
@@ -166,12 +166,16 @@ class _Counted:
 def _units(
     texts: Iterable[Any],
     tokeniser: Tokeniser,
-    most: int,
+    vocabulary: Selection,
+    account: FitAccount,
     progress: Progress,
     n_jobs: int | None,
     among: Set[str] | None = None,
 ) -> Iterator[Iterable[str]]:
-    """The words of each unit (those in `among`): a document where the first one has no label, else a user."""
+    """The words of each unit (those in `among`): a document where the first one has no label, else a user.
+
+    The account learns which, and the users' labels as they are read.
+    """
     found = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
     documents = found if among is None else ((among & set(words), label) for words, label in found)
     first = next(documents, None)
@@ -179,10 +183,14 @@ def _units(
         return
     pairs = chain([first], documents)
     if first[1] is None:
+        account.protects("document")
         yield from (_unlabelled(*pair) for pair in pairs)
     else:
+        seen: set[str | None] = set()
+        account.protects("user", seen)
         for_words, for_labels = tee(pairs)
-        yield from user_units((words for words, _ in for_words), (label for _, label in for_labels), most)
+        labels = (seen.add(label) or label for _, label in for_labels)  # type: ignore[func-returns-value]
+        yield from user_units((words for words, _ in for_words), labels, vocabulary.most_words_per_unit)
 
 
 def _unlabelled(words: Iterable[str], label: str | None) -> Iterable[str]:

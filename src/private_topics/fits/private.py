@@ -113,6 +113,7 @@ class PrivateFit:
         corpus = open_corpus(settings.engine, blocks, groups)
         try:
             self._check_units(corpus)
+            self.account.protects(*units_of(corpus, blocks, groups))
             if self.n_units is None:
                 self.account.note(n_units=corpus.n_units, n_words=corpus.n_words)
             yield FitContext(
@@ -176,6 +177,14 @@ class PrivateFit:
         if self.n_units is not None and corpus.n_units != self.n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")
         warn_if_delta_large(self.settings.budget.delta, corpus.n_units)
+
+
+def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any]:
+    """What a ledger is told of the units: their kind, and the labels of users where this machine has them."""
+    if not corpus.grouped:
+        return "document", None
+    given = groups is not None and groups is not getattr(blocks, "groups", None)
+    return "user", groups if given else getattr(blocks, "unit_labels", None)
 
 
 def check_units(corpus: Corpus) -> None:

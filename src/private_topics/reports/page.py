@@ -44,9 +44,9 @@ def _digest(text: str) -> str:
 
 
 def date_text(date: Any, caller: str) -> str:
-    """A public setting: today where it is not given."""
+    """A public setting: today, in UTC, where it is not given."""
     if date is None:
-        date = datetime.date.today()
+        date = datetime.datetime.now(datetime.UTC).date()
     if isinstance(date, str):
         return date
     if not isinstance(date, datetime.date):

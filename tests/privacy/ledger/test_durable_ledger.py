@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 import random
+import re
 import sqlite3
 from pathlib import Path
 
@@ -15,8 +17,10 @@ from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.ledger import file as ledger_file
+from private_topics.privacy.ledger import in_memory
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.file import APPLICATION_ID, SCHEMA, VERSION
+from private_topics.privacy.ledger.in_memory import FitAccount
 
 
 @pytest.fixture
@@ -39,8 +43,7 @@ def test_rows_say_who_spent_what(path: Path) -> None:
     assert first.reservation.budget == PrivacyBudget(0.5, 1e-7)
     assert first.rho == pytest.approx(mu_of_budget(0.5, 1e-7) ** 2 / 2)
     assert first.settings == {"n_components": 5, "sampler": "fast", "seed": None}
-    assert first.time.startswith("20")
-    assert first.time.endswith("+00:00")
+    assert datetime.date.fromisoformat(first.time).isoformat() == first.time, "a day, and nothing finer"
     assert second.reservation.guarantee == "concentrated"
     ledger.finish(number, results={"n_words": 289})
     assert [entry.state for entry in ledger.entries()] == ["finished", "reserved"]
@@ -51,6 +54,49 @@ def test_rows_say_who_spent_what(path: Path) -> None:
     with pytest.raises(LedgerError, match="characters"):
         ledger.reserve(SMALL, settings={"text": "x" * 20_000})
     assert len(ledger.entries()) == 2
+
+
+ORDERS = {  # of three fits: whether each begins or ends; the reservations are in one order in all of them
+    "one after the other": "abcdef",
+    "all at once": "acebdf",
+    "the first ends last": "acefdb",
+    "the second ends first": "acdebf",
+}
+
+
+def test_the_bytes_of_a_file_do_not_say_which_fit_was_quicker(tmp_path: Path) -> None:
+    """What a fit notes at its end goes into room that its row has had from the beginning; deleted bytes are zero."""
+    found = {}
+    for order, steps in ORDERS.items():
+        ledger = DurableLedger.register(tmp_path / f"{order}.db", "notes", 3.0, 1e-6)
+        for step in steps:
+            fit, ends = divmod("abcdef".index(step), 2)
+            if ends:
+                ledger.finish(fit + 1, results={"n_words": 10**fit}, digest=f"{fit}" * 64)
+            else:
+                assert ledger.reserve(SMALL, settings={"n_units": 7**fit}) == fit + 1
+        assert [entry.digest[:1] for entry in ledger.entries()] == ["0", "1", "2"]
+        found[order] = Path(ledger.path).read_bytes()
+    for order, content in found.items():
+        assert content == found["one after the other"], order
+
+
+def test_no_file_of_a_ledger_holds_a_time(path: Path) -> None:
+    ledger = DurableLedger.register(path, "notes", 3.0, 1e-6)
+    ledger.finish(ledger.reserve(SMALL))
+    assert re.search(rb"\d\d:\d\d|\d{4}-\d\d-\d\dT", path.read_bytes()) is None
+
+
+def test_the_day_is_that_on_which_a_fit_begins(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day of the reservation would depend on how long the corpus took to read, where that was around midnight."""
+    ledger = DurableLedger.register(path, "notes", 3.0, 1e-6)
+    monkeypatch.setattr(in_memory, "today", lambda: "2031-12-31")
+    account = FitAccount(ledger, {})
+    monkeypatch.setattr(in_memory, "today", lambda: "2032-01-01")
+    account.protects("document")
+    assert account.reserve is not None
+    account.reserve(SMALL)
+    assert ledger.entries()[0].time == "2031-12-31"
 
 
 def test_the_total_is_fixed(path: Path) -> None:

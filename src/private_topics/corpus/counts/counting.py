@@ -40,6 +40,7 @@ class CountedTexts(CountBlocks):
     columns : the vocabulary, in the order of the columns (an estimator takes its feature names from here).
     groups : the number of each document's unit, or None where units are documents. A private fit takes its
         units from here, unless it is given others.
+    unit_labels : the labels of the units, in the order of their numbers; None where units are documents.
     tokeniser : the settings the words were made with.
     in_memory : False once blocks have been written to the temporary folder.
     """
@@ -49,6 +50,7 @@ class CountedTexts(CountBlocks):
         self.n_words = len(self.columns)
         self.tokeniser = tokeniser
         self.groups: np.ndarray | None = None
+        self.unit_labels: list[str | None] | None = None
         self.in_memory = True
         self._kept: list[sp.csr_array] = []
         self._folder: str | None = None
@@ -138,6 +140,11 @@ class Groups:
         """The number of each document's unit, or `None` where units are documents."""
         return None if None in self.numbers else np.concatenate(self.parts)
 
+    @property
+    def labels(self) -> list[str | None] | None:
+        """The label of each unit, or `None` where units are documents."""
+        return None if None in self.numbers else list(self.numbers)
+
 
 def count_texts(
     texts: Iterable[str | Document],
@@ -178,7 +185,7 @@ def count_texts(
         raise
     if not counts.n_documents:
         raise InputError("count_texts found no documents.")
-    counts.groups = groups.of_documents()
+    counts.groups, counts.unit_labels = groups.of_documents(), groups.labels
     return counts
 
 

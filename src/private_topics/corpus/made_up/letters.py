@@ -8,6 +8,7 @@ latent Dirichlet allocation, so the truth is the expected word counts of a sente
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
@@ -59,7 +60,10 @@ def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
 
 def write_letters(path: str | os.PathLike[str], count: int, *, seed: int = 0) -> None:
     """Letters as gzipped JSON lines with the fields `patient_id` and `text`."""
-    with gzip.open(path, "wt", encoding="utf-8", compresslevel=3) as file:
+    with (  # the same letters, the same bytes
+        gzip.GzipFile(path, "wb", compresslevel=3, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8") as file,
+    ):
         for letter in make_letters(count, seed=seed):
             file.write(json.dumps({"patient_id": letter.patient, "text": letter.text}) + "\n")
 

@@ -54,8 +54,13 @@ def read_unit_labels(path: str | os.PathLike[str]) -> np.ndarray:
     a document without a unit could neither be left out nor counted by itself. docs/proofs/records.md
     """
     numbers: dict[str, int] = {}
-    labels = _LabelLines(Path(path), Reading(unit="label", strict=True, max_record_bytes=LONGEST_LABEL_BYTES))
-    return np.fromiter((numbers.setdefault(str(label), len(numbers)) for _, label in labels), np.int64)
+    return np.fromiter((numbers.setdefault(label, len(numbers)) for label in unit_labels(path)), np.int64)
+
+
+def unit_labels(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The labels themselves, line by line."""
+    reading = Reading(unit="label", strict=True, max_record_bytes=LONGEST_LABEL_BYTES)
+    return (str(label) for _, label in _LabelLines(Path(path), reading))
 
 
 class _LabelLines(LineSource):

@@ -52,7 +52,7 @@ class SparkTexts(ClusterCounts):
                 raise InputError("count_texts found no documents.")
             self.n_documents = sum(map(len, groups.parts))
             if None not in groups.numbers:
-                self.groups = UnitsOnCluster()
+                self.groups, self.unit_labels = UnitsOnCluster(), groups.labels
                 shipments = self._with_shares(shipments, groups)
             self._recipe = self._sent.send((self.columns, self.tokeniser))
             self._shipments = shipments

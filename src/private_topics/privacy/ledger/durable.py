@@ -10,20 +10,33 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger.binding import (
+    REPLACE,
+    Binding,
+    checked_key,
+    checked_neighbours,
+    checked_unit,
+    fingerprint,
+    today,
+    who_runs,
+)
 from private_topics.privacy.ledger.file import (
     LONGEST_NAME,
     LONGEST_SETTINGS,
+    RESULTS_WIDTH,
     STATES,
     Books,
     LedgerEntry,
+    bind,
+    bring_up_to_date,
     check,
     digest,
-    now,
     opened,
     prepare,
 )
@@ -36,13 +49,24 @@ __all__ = ["DurableLedger", "LedgerEntry"]
 class DurableLedger(Ledger):
     """The budget of one registered corpus in the file `path`. Pass it, or another one on that file, to every fit.
 
-    `label` is written with each of this ledger's reservations.
+    `label` is written with each of this ledger's reservations, and so is `who`: if not given, the environment
+    variable PRIVATE_TOPICS_WHO, else the login name. `key`: the secret under which ids were registered, if they were.
     """
 
-    def __init__(self, path: str | os.PathLike[str], corpus: str, *, label: str = "") -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        corpus: str,
+        *,
+        label: str = "",
+        who: str | None = None,
+        key: bytes | None = None,
+    ) -> None:
         self.path = os.path.abspath(os.fspath(path))
         self.corpus = _checked_name("corpus", corpus)
         self.label = _checked_name("label", label, empty=True)
+        self.who = None if who is None else _checked_name("who", who, empty=True)
+        self._key = checked_key(key)
         self._read()
 
     @classmethod
@@ -54,31 +78,53 @@ class DurableLedger(Ledger):
         delta: float,
         *,
         set_aside: float = SET_ASIDE,
+        unit: str | None = None,
+        neighbours: str = REPLACE,
+        ids: Iterable[Any] | None = None,
+        key: bytes | None = None,
+        renew_ids: bool = False,
     ) -> DurableLedger:
         """Give a corpus its total, for good; registering it again with the same total changes nothing.
 
-        The file is made where there is none. `set_aside`: see `BudgetLedger`.
+        Parameters
+        ----------
+        path : the file, made where there is none.
+        epsilon, delta : of all fits together, ever.
+        set_aside : see `BudgetLedger`.
+        unit : what fits on this corpus protect, "document" or "user"; others are refused. None leaves it to the
+            first fit. A corpus of an earlier version, whose rows do not say, needs it once.
+        neighbours : "replace", "zero-out" or "add-remove"; fits under another relation are refused.
+        ids : the labels of the users, in any order: only fits on the same users are then admitted. What is stored is
+            a digest of all of them that says nothing without the `key`, at least 16 secret bytes.
+        renew_ids : replace the ids registered before, where the corpus has grown.
         """
         budget, set_aside = PrivacyBudget(epsilon, delta), checked_set_aside(set_aside)
         row = _checked_name("name", name), budget.epsilon, budget.delta, set_aside
+        ids = None if ids is None else list(ids)
+        wanted = _wanted(unit, neighbours, ids, checked_key(key))
         path = os.path.abspath(os.fspath(path))
         with opened(path, create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             prepare(connection, path)
+            bring_up_to_date(connection)
             found = connection.execute(
                 "SELECT name, epsilon, delta, set_aside FROM corpus WHERE name = ?", (name,)
             ).fetchone()
             if found is None:
-                time = now()
-                connection.execute("INSERT INTO corpus VALUES (?, ?, ?, ?, ?, ?)", (*row, time, digest(*row, time)))
+                day = today()
+                connection.execute("INSERT INTO corpus VALUES (?, ?, ?, ?, ?, ?)", (*row, day, digest(*row, day)))
+                bind(connection, name, wanted)
             elif found != row:
                 raise LedgerError(
                     f"The corpus {name!r} is registered in {path} with epsilon={found[1]!r}, delta={found[2]!r}, "
                     f"set_aside={found[3]!r}. The total of a corpus is fixed: what was released under it cannot be "
                     "taken back."
                 )
+            else:
+                books = Books.read(connection, path, name)
+                bind(connection, name, _rebound(books, wanted, ids, key, renew_ids))
             connection.execute("COMMIT")
-        return cls(path, name)
+        return cls(path, name, key=key)
 
     @classmethod
     def registered(cls, path: str | os.PathLike[str]) -> dict[str, PrivacyBudget]:
@@ -93,32 +139,58 @@ class DurableLedger(Ledger):
         """Every reservation, in order."""
         return self._read().entries
 
-    def reserve(self, budget: PrivacyBudget, *, settings: Mapping[str, Any] | None = None, **kind: Any) -> int:
+    def reserve(
+        self,
+        budget: PrivacyBudget,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        unit: str | None = None,
+        neighbours: str | None = None,
+        ids: Iterable[Any] | None = None,
+        day: str | None = None,
+        **kind: Any,
+    ) -> int:
         """Charge a fit and return the number of its row, or refuse it. When it returns, the row is on the disk.
 
-        `settings`: public settings to note. `kind`: the other parameters of `BudgetLedger.reserve`.
+        `settings`: public settings to note. `unit`, `neighbours`: what the fit protects; if not given, what the
+        corpus was registered for. `ids`: of its units, which are compared and not kept. `day`: when it began; today
+        if not given. `kind`: the other parameters of `BudgetLedger.reserve`.
         """
-        reservation = reservation_of(budget, **kind)
+        reservation, unit, neighbours = (
+            reservation_of(budget, **kind),
+            checked_unit(unit),
+            checked_neighbours(neighbours),
+        )
+        day = today() if day is None else _checked_name("day", day)
         with opened(self.path) as connection:
             connection.execute("BEGIN IMMEDIATE")  # the only writer from here to the commit
             check(connection, self.path)
+            bring_up_to_date(connection)
             books = Books.read(connection, self.path, self.corpus)
+            unit, neighbours = books.binding.require(books.units, unit, neighbours)
+            books.binding.require_ids(ids, self._key)
             if not admits(books.total, [*books.reservations, reservation], books.set_aside):
                 raise refusal(books.total, reservation)
-            number = books.append(connection, reservation, self.label, _noted_text("settings", settings))
+            origin = {"who": who_runs() if self.who is None else self.who, "unit": unit, "neighbours": neighbours}
+            origin["ids"] = books.binding.ids.partition(":")[0]
+            said = {name: value for name, value in origin.items() if value}
+            number = books.append(connection, reservation, day, self.label, _noted_text("settings", settings, said))
             connection.execute("COMMIT")
             return number
 
-    def finish(self, entry: int, *, results: Mapping[str, Any] | None = None) -> None:
+    def finish(self, entry: int, *, results: Mapping[str, Any] | None = None, digest: str = "") -> None:
         """Note that a fit finished. This is for the reader only, so a failure warns: the cost was written before.
 
         `results`: public values that were not known at the reservation, such as the size of a private vocabulary.
+        `digest`: the SHA-256 of the file of what the fit made. No time is noted: it would say how long the fit took.
         """
         try:
+            made = {"digest": _checked_name("digest", digest)} if digest else {}
+            noted = _noted_text("results", results, made).ljust(RESULTS_WIDTH)
             with opened(self.path) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 check(connection, self.path)
-                row = STATES[1], _noted_text("results", results), entry, self.corpus
+                row = STATES[1], noted, entry, self.corpus
                 connection.execute("UPDATE reservation SET state = ?, results = ? WHERE id = ? AND corpus = ?", row)
                 connection.execute("COMMIT")
         except LedgerError as error:
@@ -127,6 +199,10 @@ class DurableLedger(Ledger):
     def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
         books = self._read()
         return books.total, books.reservations, books.set_aside
+
+    def _bound(self) -> tuple[Binding, Sequence[str]]:
+        books = self._read()
+        return books.binding, books.units
 
     def _read(self) -> Books:
         with opened(self.path) as connection:
@@ -138,11 +214,37 @@ class DurableLedger(Ledger):
         return f"DurableLedger({self.path!r}, corpus={self.corpus!r})"
 
 
-def _noted_text(parameter: str, values: Mapping[str, Any] | None) -> str:
+def _wanted(unit: str | None, neighbours: str, ids: Iterable[Any] | None, key: bytes | None) -> Binding:
+    """What a corpus is to be registered for."""
+    unit, neighbours = checked_unit(unit), checked_neighbours(neighbours) or REPLACE
+    if ids is None:
+        return Binding(unit, neighbours)
+    if key is None:
+        raise LedgerError("The ids of a corpus are registered under a secret key: pass 'key' too.")
+    if unit == "document":
+        raise LedgerError("Documents have no ids: only those of users can be registered.")
+    return Binding("user", neighbours, fingerprint(ids, key))
+
+
+def _rebound(books: Books, wanted: Binding, ids: Iterable[Any] | None, key: bytes | None, renew_ids: bool) -> Binding:
+    """What a corpus is registered for from now on: what it was, where it was open now named."""
+    found, fixed = books.binding, books.binding.unit_given(books.units)
+    if (wanted.unit and fixed and wanted.unit != fixed) or wanted.neighbours != found.neighbours:
+        raise LedgerError(
+            f"The corpus {books.corpus!r} is registered for {fixed or 'unit'}s and neighbours={found.neighbours!r}. "
+            "That is fixed: what was released under it cannot be taken back."
+        )
+    if ids is not None and found.ids and not renew_ids:
+        found.require_ids(ids, key)
+        return found
+    return replace(found, unit=wanted.unit or found.unit, ids=wanted.ids or found.ids)
+
+
+def _noted_text(parameter: str, values: Mapping[str, Any] | None, more: Mapping[str, str]) -> str:
     noted = {} if values is None else values
     if not isinstance(noted, Mapping):
         raise LedgerError(f"The {parameter!r} noted in a ledger must be a mapping.")
-    noted = dict(noted)
+    noted = {**noted, **more}
     if not all(isinstance(value, str | int | float | bool | None) for value in noted.values()):
         raise LedgerError(f"The {parameter!r} noted in a ledger must be plain: strings, numbers, booleans or None.")
     text = json.dumps(noted, sort_keys=True)

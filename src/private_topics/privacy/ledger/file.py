@@ -2,8 +2,9 @@
 
 The rollback journal with `synchronous=EXTRA` syncs file and folder at every commit: after a power failure a committed
 row is there, and in the one file (no `-wal` file to forget when it is copied). Rows are never deleted; each carries
-a digest of itself and of the row before it, and the corpus that of the last, so that damage cannot lose one. Proof:
-docs/proofs/ledger.md.
+a digest of itself and of the row before it, and the corpus that of the last, so that damage cannot lose one. A row
+has room for what is noted at the end of its fit, so that the bytes of the file depend on the order of reservations
+alone, not on which fit finished first. Proof: docs/proofs/ledger.md.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from private_topics.errors import LedgerError
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger.binding import UNITS, Binding
 from private_topics.privacy.ledger.in_memory import checked_set_aside
 from private_topics.privacy.ledger.reservations import Reservation
 
 APPLICATION_ID = 0x70744C67
-VERSION = 2  # of the tables and of the rule that admits reservations
+VERSION, VERSION_WITHOUT_BINDING = 3, 2  # of the tables and of the rule that admits reservations
 SCHEMA = {
+    "binding": "CREATE TABLE binding (corpus TEXT PRIMARY KEY NOT NULL REFERENCES corpus (name), unit TEXT NOT NULL, "
+    "neighbours TEXT NOT NULL, ids TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID",
     "corpus": "CREATE TABLE corpus (name TEXT PRIMARY KEY NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL, "
     "set_aside REAL NOT NULL, time TEXT NOT NULL, last TEXT NOT NULL) WITHOUT ROWID",
     "reservation": "CREATE TABLE reservation (id INTEGER PRIMARY KEY, corpus TEXT NOT NULL REFERENCES corpus (name), "
@@ -38,6 +41,10 @@ STATES = ("reserved", "finished")
 DIGESTED = "time, label, guarantee, epsilon, delta, threshold_delta, rho, settings"
 WAIT_SECONDS = 60.0
 LONGEST_NAME, LONGEST_SETTINGS, LONGEST_ROW = 200, 10_000, 2**18
+RESULTS_WIDTH = 256
+"""Characters, blanks included, of what a fit notes at its end: its row then stays where it is."""
+ORIGIN = ("who", "what", "library", "unit", "neighbours", "ids")
+"""What a row says of its fit among the settings, and an entry by name."""
 # Nothing in an untrusted file is executed: no functions from its schema, no mapped memory, cells checked as read.
 SAFETY = (
     "PRAGMA trusted_schema = OFF",
@@ -45,12 +52,19 @@ SAFETY = (
     "PRAGMA mmap_size = 0",
     "PRAGMA synchronous = EXTRA",
     "PRAGMA fullfsync = ON",
+    "PRAGMA secure_delete = ON",
 )
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One fit: when, what it may spend, its public settings, whether it finished, and what it noted then."""
+    """One fit: when, what it may spend, its public settings, whether it finished, and what it noted then.
+
+    `time` is the day (UTC) on which the fit began; rows of earlier versions have the time of their reservation.
+    `who` ran it; `what` it was ("fit", "vocabulary") and the version of the `library`; the `unit` and the relation of
+    `neighbours` that it protects; `ids`: under which registration of ids, if any. `digest`: the SHA-256 of the file
+    of what it made. Rows of earlier versions say nothing of this.
+    """
 
     id: int
     time: str
@@ -60,6 +74,13 @@ class LedgerEntry:
     settings: dict[str, Any]
     state: str
     results: dict[str, Any]
+    who: str = ""
+    what: str = ""
+    library: str = ""
+    unit: str = ""
+    neighbours: str = ""
+    ids: str = ""
+    digest: str = ""
 
 
 @contextmanager
@@ -98,16 +119,38 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
 
 def check(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse what is not, table by table, a ledger of this version, or is damaged."""
+    """Refuse what is not, table by table, a ledger of this version or the one before, or is damaged."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise LedgerError(f"The file {path} is not a budget ledger.")
-    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+    if _version(connection) not in (VERSION, VERSION_WITHOUT_BINDING):
         raise LedgerError(f"The ledger {path} is of another version. Use the version of private-topics that made it.")
     tables = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").fetchall()
-    if tables != [("table", name, name, statement) for name, statement in SCHEMA.items()]:
+    names = [name for name in SCHEMA if name != "binding" or _version(connection) == VERSION]
+    if tables != [("table", name, name, SCHEMA[name]) for name in names]:
         raise LedgerError(f"The tables of the ledger {path} were altered.")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise _damaged(path)
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Give a ledger of the version before its bindings; rows stay as they are. Inside the caller's transaction."""
+    if _version(connection) == VERSION:
+        return
+    connection.execute(SCHEMA["binding"])
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    for (name,) in connection.execute("SELECT name FROM corpus").fetchall():
+        bind(connection, name, Binding())
+
+
+def bind(connection: sqlite3.Connection, name: str, binding: Binding) -> None:
+    """Write what a corpus is registered for, in place of what was written before."""
+    row = name, binding.unit, binding.neighbours, binding.ids
+    connection.execute("REPLACE INTO binding VALUES (?, ?, ?, ?, ?)", (*row, digest(*row)))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 @dataclass(frozen=True)
@@ -119,10 +162,15 @@ class Books:
     set_aside: float
     entries: tuple[LedgerEntry, ...]
     last: str
+    binding: Binding
 
     @property
     def reservations(self) -> list[Reservation]:
         return [entry.reservation for entry in self.entries]
+
+    @property
+    def units(self) -> list[str]:
+        return [entry.unit for entry in self.entries]
 
     @classmethod
     def read(cls, connection: sqlite3.Connection, path: str, name: str) -> Books:
@@ -146,18 +194,23 @@ class Books:
             entries.append(_entry(number, *fields, state, results))
         if reached != last:
             raise ValueError("rows are missing")
-        return cls(name, PrivacyBudget(epsilon, delta), checked_set_aside(set_aside), tuple(entries), last)
+        binding = _binding(connection, name)
+        _require_one_kind(binding, entries)
+        total = PrivacyBudget(epsilon, delta)
+        return cls(name, total, checked_set_aside(set_aside), tuple(entries), last, binding)
 
-    def append(self, connection: sqlite3.Connection, reservation: Reservation, label: str, settings: str) -> int:
+    def append(
+        self, connection: sqlite3.Connection, reservation: Reservation, day: str, label: str, settings: str
+    ) -> int:
         """Write a row and return its number."""
         budget, threshold_delta = reservation.budget, reservation.threshold_delta
         costs = reservation.guarantee, budget.epsilon, budget.delta, threshold_delta, reservation.rho
-        fields = now(), label, *costs, settings
+        fields = day, label, *costs, settings
         last = digest(self.last, *fields)
         cursor = connection.execute(
             f"INSERT INTO reservation (corpus, {DIGESTED}, digest, state, results) "
             f"VALUES (?{', ?' * (len(fields) + 3)})",
-            (self.corpus, *fields, last, STATES[0], "{}"),
+            (self.corpus, *fields, last, STATES[0], "{}".ljust(RESULTS_WIDTH)),
         )
         connection.execute("UPDATE corpus SET last = ? WHERE name = ?", (last, self.corpus))
         assert cursor.lastrowid is not None
@@ -171,7 +224,32 @@ def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
         raise ValueError("the cost is not that of the budget")
     if len(label) > LONGEST_NAME or len(time) > LONGEST_NAME:
         raise ValueError("a text is too long")
-    return LedgerEntry(number, time, label, reservation, rho, _noted(settings), state, _noted(results))
+    noted, ended = _noted(settings), _noted(results)
+    origin = {name: noted.pop(name) for name in ORIGIN if _says(name, noted.get(name))}
+    made = ended.pop("digest") if _says("digest", ended.get("digest")) else ""
+    return LedgerEntry(number, time, label, reservation, rho, noted, state, ended, **origin, digest=made)
+
+
+def _says(name: str, value: Any) -> bool:
+    """Whether a setting of this name is what this version writes; earlier rows may hold anything."""
+    return isinstance(value, str) and len(value) <= LONGEST_NAME and (name != "unit" or value in UNITS)
+
+
+def _binding(connection: sqlite3.Connection, name: str) -> Binding:
+    if _version(connection) == VERSION_WITHOUT_BINDING:
+        return Binding()
+    row = connection.execute("SELECT unit, neighbours, ids, digest FROM binding WHERE corpus = ?", (name,)).fetchone()
+    if row is None or digest(name, *row[:3]) != row[3]:
+        raise ValueError("what the corpus is registered for was altered")
+    return Binding(*row[:3])
+
+
+def _require_one_kind(binding: Binding, entries: list[LedgerEntry]) -> None:
+    """No ledger of ours holds rows of two kinds: one that does was put together."""
+    units = {entry.unit for entry in entries} | {binding.unit}
+    relations = {entry.neighbours for entry in entries} | {binding.neighbours}
+    if len(units - {""}) > 1 or len(relations - {""}) > 1:
+        raise ValueError("rows of another kind")
 
 
 def _noted(text: str) -> dict[str, Any]:
@@ -212,7 +290,3 @@ def _explained(error: sqlite3.Error, path: str, create: bool) -> LedgerError:
 
 def _damaged(path: str) -> LedgerError:
     return LedgerError(f"The ledger {path} is damaged or not a ledger. Restore it from a copy; nothing was released.")
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -9,6 +9,7 @@ delta. Proof: docs/proofs/ledger.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +34,7 @@ Guarantee = Literal["gaussian", "concentrated", "approximate", "pure"]
 GUARANTEES: tuple[str, ...] = get_args(Guarantee)
 FAMILIES = {"gaussian": "gaussian", "concentrated": "concentrated", "approximate": "simple", "pure": "simple"}
 SET_ASIDE = 0.01
+MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,15 @@ def remaining_epsilon(
             if low < 1e-9 * total.epsilon:
                 return 0.0
     return last_that_holds(fits, low, high, lambda low, high: high - low > 1e-6 * low)
+
+
+def repeats_left(total: PrivacyBudget, reservations: Sequence[Reservation], set_aside: float) -> int:
+    """How many further reservations like the last one are admitted; no more than `MOST_REPEATS` are tried."""
+
+    def fits(count: int) -> bool:
+        return admits(total, [*reservations, *[reservations[-1]] * count], set_aside)
+
+    return bisect_left(range(1, MOST_REPEATS + 1), True, key=lambda count: not fits(count))
 
 
 def refusal(total: PrivacyBudget, reservation: Reservation) -> PrivacyError:
