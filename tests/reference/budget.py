@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 SIZES = ("second norms", "centred second norms", "second clip factors", "frame second norms", "frame third norms")
-PUBLIC_SIZES = ("public second norms", "frame second norms", "frame third norms")
 OF_ALL_WORDS = 0.4  # of the refinement's fraction, for a second unigram, where it sees some of the words only
-LOOK, SECOND_LOOK = 0.25, 0.12  # at what public vectors are worth: of the fractions of the unigram and of the pairs
-FEATURE_STEPS = 4
+LOOK, SECOND_LOOK = 0.14, 0.2  # at what public vectors are worth: of the fractions of the unigram and of the pairs
+FEATURE_STEPS = 5
 USUAL = {"unigram": 0.04, "histograms": 0.015, "second": 0.2, "frame": 0.03, "tensor": 0.06, "refine": 0.655}
 """The split of a sequential fit whose settings say nothing else."""
 
@@ -41,17 +40,19 @@ def sequential(split: Mapping[str, float], steps: int, made: Sequence[str], *, w
 
 
 def informed(split: Mapping[str, float], steps: int, made: Sequence[str], usual: Mapping[str, float]) -> Shares:
-    """The fit with public knowledge. Where the vectors know little, `usual`, the sequential split, has the rest."""
-    shares = {name: split["histograms"] / len(PUBLIC_SIZES) for name in PUBLIC_SIZES}
-    shares |= {
+    """The fit with public knowledge. Where the vectors know little, `usual`, the sequential split, has the rest.
+
+    It has no moments inside the frame: their fractions go to the features.
+    """
+    shares = {
+        "public second norms": split["histograms"],
         "unigram": LOOK * split["unigram"],
         "public second moment 1": SECOND_LOOK * split["second"],
         "public second moment 2": (1 - SECOND_LOOK) * split["second"],
         "unigram again": (1 - LOOK) * split["unigram"],
-        "frame second moment": split["frame"],
-        "frame third moment": split["tensor"],
     }
-    shares |= {f"features {step}": split["features"] / FEATURE_STEPS for step in range(1, FEATURE_STEPS + 1)}
+    features = split["features"] + split["frame"] + split["tensor"]
+    shares |= {f"features {step}": features / FEATURE_STEPS for step in range(1, FEATURE_STEPS + 1)}
     shares |= {f"refinement {step}": split["refine"] / steps for step in range(1, steps + 1)}
     if "second norms" in made:
         looked = [name for name in made if name == "unigram" or name.startswith("public")]
@@ -60,6 +61,6 @@ def informed(split: Mapping[str, float], steps: int, made: Sequence[str], usual:
         others = {name: part for name, part in usual.items() if name != "unigram"}
         scaled = {name: left * part / sum(others.values()) for name, part in others.items()} | {"unigram": 0.0}
         return {name: shares[name] for name in looked} | sequential(scaled, steps, rest, whole=left)
-    if "unigram again" in made and "frame second norms" not in made:  # one topic: all that is left
+    if "unigram again" in made and "features 1" not in made:  # one topic: all that is left
         shares["unigram again"] = 1 - sum(shares[name] for name in made if name != "unigram again")
     return {name: shares[name] for name in made}

@@ -1,4 +1,4 @@
-"""The second moment in a public basis, from released values to the frame (public_knowledge.md, places 1 and 4).
+"""The second moment in a public basis, from released values to the central moment (public_knowledge.md, places 1 and 4).
 
 With `F = Q/√p` a document's deviation from the unigram p is `F'c/l`; a small constant column counts the documents as
 they are clipped, so that entry 0j is the mean along direction j under the same clip weights.
@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from reference.denoising import Vector
-from reference.spectral import Matrix, eigenpairs
+from reference.spectral import Matrix
 
 COLUMN, FEATURE_CONSTANT = 0.25, 0.15
 
@@ -35,16 +35,6 @@ def central(value: Matrix, sigma: float, rank: int) -> tuple[Matrix, float]:
         [value[a + 1][b + 1] / documents - psi[a] * psi[b] + (off_diagonal if a == b else 0.0) for b in range(rank)]
         for a in range(rank)
     ], noise
-
-
-def frame_rows(basis: Matrix, moment: Matrix, noise: float, count: int) -> Matrix:
-    """A one, and `F u/√λ` for the leading eigenpairs, floored at the edge of the noise; a row for each word."""
-    edge = noise * math.sqrt(2 * len(moment))
-    pairs = [(max(value, edge), vector) for value, vector in eigenpairs(moment)[:count]]
-    return [
-        [1.0, *(sum(f * u for f, u in zip(row, vector, strict=True)) / math.sqrt(value) for value, vector in pairs)]
-        for row in basis
-    ]
 
 
 def lifted(unigram: Vector) -> Vector:

@@ -26,7 +26,7 @@ WORDS_DISTORTION, SECOND_DISTORTION, THIRD_DISTORTION = 0.1, 0.5, 0.2
 CLEARLY_LESS = 0.25
 NOISY_START, HALF_START_NOISE, REFUTED_START, REFUTED = 0.5, 0.1, 0.65, 0.25
 SMALLEST_FREQUENCY, WEIGHT_EXPONENT = 0.2, 0.375
-FEWEST_CARRIED = 3
+FEWEST_CARRIED, NEARLY_CARRIED = 3, 2.5
 
 
 @dataclass
@@ -100,8 +100,8 @@ def carried_topics(fit: Fit, mass: float) -> tuple[float, int]:
     weights = range(1, fit.steps + 1)
     entry = fit.sigma("refinement 1", ROOT_TWO) * math.sqrt(sum(w**2 for w in weights)) / sum(weights)
     per_topic = entry / mass * fit.n_words
-    carried = int(1.0 / max(per_topic, 1e-12))
-    return per_topic, min(fit.n_topics, carried if carried >= FEWEST_CARRIED else 1)
+    carried = 1.0 / max(per_topic, 1e-12)
+    return per_topic, min(fit.n_topics, max(int(carried), FEWEST_CARRIED) if carried >= NEARLY_CARRIED else 1)
 
 
 def second_moment(fit: Fit, unigram: list[float]) -> spectral.Frame:

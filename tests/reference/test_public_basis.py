@@ -14,6 +14,7 @@ from private_topics.spectral.public_basis import centred_vectors
 from reference import denoising, public_basis
 from reference.accountant import mu_of, sigma_of
 from reference.made_fits import DELTA, FITS, INFORMED_SPLIT, KNOWN_WORDS, Fitted, knowledge
+from reference.spectral import eigenpairs
 from reference.watched import Pass
 
 INFORMED = [name for name in FITS if "vectors" in name]
@@ -32,7 +33,7 @@ def test_the_public_basis_measures_deviations_from_the_unigram(name):
     released = of(fit, "unigram")[1]
     vectors = knowledge(name.split()[0])
     components = centred_vectors(vectors.vectors, np.full(KNOWN_WORDS, 1 / KNOWN_WORDS), 30)
-    unigram = informed_unigram(released.value, released.sigma, vectors.log_frequencies, components)
+    unigram = informed_unigram(released.value, released.sigma, vectors.log_frequencies[:, None], components)
     p = public_basis.lifted(unigram.tolist())
     frame = of(fit, "public second norms")[0].unit_sum.frame.tolist()
     assert {row[0] for row in frame} == {public_basis.COLUMN}
@@ -59,15 +60,15 @@ def test_the_clip_in_the_public_basis_follows_from_the_released_histogram(name):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_frame_follows_from_both_releases_of_the_second_moment(name):
+def test_the_spectrum_follows_from_both_releases_of_the_second_moment(name):
     fit = FITS[name]()
-    (one, first), (_, second) = (of(fit, f"public second moment {number}") for number in (1, 2))
+    (_, first), (_, second) = (of(fit, f"public second moment {number}") for number in (1, 2))
     value, sigma = public_basis.averaged(first.value.tolist(), first.sigma, second.value.tolist(), second.sigma)
     moment, noise_ = public_basis.central(value, sigma, 3)
-    basis = [row[1:4] for row in one.unit_sum.frame.tolist()]
-    inside = of(fit, "frame second norms")[0].unit_sum.frame
-    rows = public_basis.frame_rows(basis, moment, noise_, inside.shape[1] - 1)
-    np.testing.assert_allclose(inside, rows, rtol=1e-9, atol=1e-9)
+    spectrum = fit.model.spectrum_
+    assert spectrum.noise_edge == pytest.approx(noise_ * math.sqrt(2 * 3), rel=1e-9)
+    values = [value for value, _ in eigenpairs(moment)]
+    np.testing.assert_allclose(spectrum.eigenvalues, values, rtol=1e-9, atol=1e-9 * values[0])
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -81,7 +82,9 @@ def test_features_are_centred_and_of_mean_square_one(name):
     )
     vectors = knowledge("known")
     components = centred_vectors(vectors.vectors, np.full(KNOWN_WORDS, 1 / KNOWN_WORDS), 30)
-    p = public_basis.lifted(informed_unigram(np.array(noisy), sigma, vectors.log_frequencies, components).tolist())
+    p = public_basis.lifted(
+        informed_unigram(np.array(noisy), sigma, vectors.log_frequencies[:, None], components).tolist()
+    )
     columns = range(1, len(rows[0]))
     assert [public_basis.product(rows, p, a) for a in columns] == pytest.approx([0.0] * len(columns), abs=1e-9)
     assert sum(public_basis.product(rows, p, a, a) for a in columns) == pytest.approx(1.0)
