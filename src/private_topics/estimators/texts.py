@@ -29,6 +29,7 @@ from private_topics.estimators.vocabularies import (
     CorpusVocabulary,
     PrivateVocabulary,
     Selection,
+    refuse_strict,
     released_words,
     usable_words,
 )
@@ -94,6 +95,7 @@ def fit_texts(
             )
         if knowledge is not None and knowledge is texts:
             raise PrivacyError("The private texts are no public knowledge: what is taken from it gets no noise.")
+        refuse_strict(texts)
         source = _opened(model, knowledge, vocabulary, tokeniser)
         if isinstance(vocabulary, Selection):
             _fit_with_vocabulary(model, texts, vocabulary, source, tokeniser, progress)
