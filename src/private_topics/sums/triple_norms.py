@@ -7,8 +7,8 @@ With counts `c` on the words present and full length `l`,
 
 The sums over different words are built up word by word from non-negative terms, so nothing cancels. A projected sum
 is formed in float64 for at most `MOST_DOCUMENTS` documents at a time: its rounding depends on how the corpus is cut.
-What it loses on its way into integers is so little that no number of pieces matters: where users are units, the number
-of documents is private, and may not decide anything.
+What it loses on its way into integers is so little that no number of pieces matters: where users are units, the
+number of documents is private and may not decide anything.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from private_topics.errors import InputError
 LARGEST_BLOCK_DOCUMENTS = 65_536
 """Blocks with more documents are cut; the learners' scratch memory grows with the height of a block."""
 LARGEST_BLOCK_ENTRIES = 2**30
-"""Blocks with more entries are cut too, so that 32 bits number them; one document may have as many as there are words."""
+"""Blocks with more entries are cut too, so that 32 bits number them; one document has at most 2**31 - 1 of them."""
 
 SAMPLED_PARTS = 16
 """A sample is taken from at most this many places in a corpus."""

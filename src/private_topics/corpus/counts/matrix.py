@@ -112,7 +112,7 @@ def _as_sparse(X: Any, caller: str) -> Any:
     if hasattr(X, "to_numpy"):  # pandas, polars, pyarrow
         X = X.to_numpy()
     if np.ma.is_masked(X):
-        raise InputError(f"{caller} needs counts: some of the array are masked. Fill them, or leave out the documents.")
+        raise InputError(f"{caller} needs counts: some are masked. Fill them, or leave out the documents.")
     try:
         dense = np.asarray(X)
     except (ValueError, TypeError):

@@ -31,7 +31,7 @@ DEFAULT_RECORD_BYTES = 16 * 2**20
 LARGEST_RECORD_BYTES = 2**28
 CHUNK_BYTES = 2**20
 LARGEST_GROWTH, SPARE_BYTES = 300, 2**26
-"""A file may announce 300 times its size plus 64 MB. What gzip unpacks to needs no limit: at most 1,032 times the file."""
+"""What a file may announce: 300 times its size plus 64 MB. Gzip unpacks to at most 1,032 times its size."""
 STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
 """Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
 
