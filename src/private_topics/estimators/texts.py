@@ -124,6 +124,7 @@ def make_vocabulary(
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
     """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
+    refuse_strict(texts)
     account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted})
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser

@@ -133,7 +133,6 @@ def released_words(
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
-    refuse_strict(texts)
     limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
