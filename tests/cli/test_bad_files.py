@@ -286,3 +286,13 @@ def test_a_disk_that_fills_up_meanwhile_is_said(tmp_path: Path, monkeypatch: pyt
     result = run("fit", tmp_path / "texts.jsonl", "--epsilon", 50, "-k", 1, "-o", tmp_path / "x")
     assert result.exit_code == 1
     assert "No space left on device. The model is lost; what it cost stays spent." in result.stderr
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(1, None), (6, "WEAK GUARANTEE"), (20, "VERY WEAK GUARANTEE")])
+def test_a_weak_guarantee_is_called_weak(epsilon: int, said: str | None, tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_bytes(lines())
+    result = fit_with_list(tmp_path / "some.jsonl", "--epsilon", epsilon, "--json")
+    assert (f"warning: {said}. The proof does not rule out" in result.stderr) == (said is not None)
+    assert json.loads(result.stdout)["strength"] == (
+        "usual" if said is None else said.removesuffix(" GUARANTEE").lower()
+    )
