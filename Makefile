@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?= --corpus all
 
-.PHONY: help setup demo quick test mutants lint bench docs clean
+.PHONY: help setup demo quick test mutants lint gpu-check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test    before a push: ruff, mypy and every test"
 	@echo "make mutants 20 of the bugs in attacks/results/mutation.csv, chosen by the commit, against the tests that notice them"
 	@echo "make lint    ruff and mypy alone"
+	@echo "make gpu-check  on a machine with a GPU: are its sums those of the processor? Records the kernels it passed on"
 	@echo "make bench   this library against scikit-learn, gensim and tomotopy (BENCH_ARGS=...)"
 	@echo "make docs    the guide and the API reference as a site in build/site"
 	@echo "make clean   remove .venv and every cache"
@@ -35,6 +36,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev,bench]'
+	touch $@
+
+$(VENV)/.installed-gpu: $(VENV)/.installed
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev,gpu]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
@@ -61,6 +66,12 @@ test: lint
 
 mutants: setup
 	$(BIN)/python attacks/mutation.py --again 20 --processes $(WORKERS)
+
+# The first command fails without a GPU, where the second would skip; what is recorded has passed both.
+gpu-check: $(VENV)/.installed-gpu
+	$(BIN)/python benchmarks/gpu.py check
+	$(BIN)/python -m pytest -k gpu -rs tests/engines/test_conformance.py tests/engines/test_other_configurations.py
+	$(BIN)/python tests/engines/kernel_digests.py --record
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)

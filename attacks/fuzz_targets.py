@@ -100,16 +100,24 @@ def read_texts(name: str, data: bytes, folder: Path) -> None:
     unit = "who" if flags & 4 and name != "a.txt" else None
     path = folder / (f"{name}.gz" if packed else name)
     path.write_bytes(gzip.compress(content, 1, mtime=0) if packed else content)
-    documents = list(open_texts(path, strict=strict, unit=unit, max_record_bytes=limit))
+    source = open_texts(path, strict=strict, unit=unit, max_record_bytes=limit)
+    documents = list(source)
+    left_out = getattr(source, "left_out", None) or 0
     texts = [text for text, _ in documents]
     assert all(isinstance(text, str) for text in texts)
     assert all((label is None) == (unit is None) for _, label in documents)
     if not name.endswith(("csv", "tsv")):
         expected = plain_texts(name.removeprefix("a."), content, limit)
-        assert expected is None or texts == expected, "other texts than the lines hold"
+        assert expected is None or is_part(texts, expected, left_out), "other texts than the lines hold"
     elif strict and limit > len(content):
         expected = plain_table(content, ",;" if name.endswith("csv") else "\t", unit)
         assert expected is None or texts == expected, "other texts than the csv module reads"
+
+
+def is_part(texts: list[str], expected: list[str], left_out: int) -> bool:
+    """Whether these are the expected texts, in their order, but for so many that belong to no unit."""
+    rest = iter(expected)
+    return len(texts) + left_out == len(expected) and all(text in rest for text in texts)
 
 
 def read_tables(data: bytes, folder: Path) -> None:

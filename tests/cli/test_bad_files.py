@@ -47,19 +47,11 @@ def truncated(path: Path) -> None:
 BAD = {
     "truncated.jsonl.gz": truncated,
     "not_gzip.jsonl.gz": lambda path: path.write_bytes(lines()),
-    "binary.jsonl": lambda path: path.write_bytes(bytes(range(256)) * 500 + SECRET.encode()),
-    "long_line.jsonl": lambda path: path.write_bytes(b'{"text": "' + f"{SECRET} ".encode() * 900_000),
-    "latin.jsonl": lambda path: path.write_bytes((f'{{"text": "{SECRET} é"}}\n' * 50).encode("latin-1")),
-    "utf16.jsonl": lambda path: path.write_bytes(lines().decode().encode("utf-16")),
-    "field.jsonl": lambda path: path.write_bytes(lines(field=f"{SECRET}")),
     "empty.jsonl": lambda path: path.write_bytes(b""),
     "empty.jsonl.gz": lambda path: path.write_bytes(gzip.compress(b"")),
     "one.jsonl": lambda path: path.write_bytes(lines(1)),
     "quote.csv": lambda path: path.write_bytes(f'text\n"{SECRET} never closed\n'.encode() * 3),
     "header.csv": lambda path: path.write_bytes(f"{SECRET}\nwords words\n".encode()),
-    "bomb.csv.gz": lambda path: path.write_bytes(
-        gzip.compress(f"text\n{SECRET}\n".encode()) + gzip.compress(bytes(2**22), 9) * 64
-    ),
     "wide.csv": lambda path: path.write_bytes(f"{SECRET},".encode() * 300_000 + b"\nwords\n"),
     "bomb.jsonl": lambda path: path.write_bytes(b"[" * 2_000_000 + SECRET.encode()),
     "table.parquet": lambda path: path.write_bytes(SECRET.encode() * 50),
@@ -92,10 +84,68 @@ def test_bad_sources(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_strict_stops_at_a_broken_record(tmp_path: Path) -> None:
+UNREADABLE = {
+    "binary.jsonl": bytes(range(256)) * 500 + SECRET.encode(),
+    "long_line.jsonl": lines() + b'{"text": "' + f"{SECRET} ".encode() * 2_000_000,
+    "latin.jsonl": (f'{{"text": "{SECRET} é"}}\n' * 50).encode("latin-1"),
+    "utf16.jsonl": lines().decode().encode("utf-16"),
+    "field.jsonl": lines(field=f"{SECRET}"),
+    "bomb.csv.gz": gzip.compress(f"text\n{SECRET}\n".encode()) + gzip.compress(bytes(2**22), 9) * 64,
+}
+
+
+def fit_with_list(source: Path, *more: Any) -> Any:
+    words = source.with_name("words.txt")
+    words.write_text("".join(f"{word}\n" for word in ("patient", "fever", SECRET)))
+    known = ["--vocabulary", words, "--knowledge", "none"]
+    return run("fit", source, *known, "--topics", 2, *more, "-o", source.with_name("made.model"))
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_empty_and_stops_nothing(name: str, tmp_path: Path) -> None:
+    """That a run stops says something about records; a model of empty documents says nothing."""
+    (tmp_path / name).write_bytes(UNREADABLE[name])
+    result = fit_with_list(tmp_path / name)
+    assert result.exit_code == 0, result.output
+    assert SECRET not in result.output
+
+
+@pytest.mark.parametrize("unit", [False, True], ids=["documents", "users"])
+def test_the_exit_status_does_not_depend_on_the_number_of_broken_records(unit: bool, tmp_path: Path) -> None:
+    """900 of 1,000 were accepted and 901 were not; one without a label stopped the run of users."""
+    source, broken = tmp_path / "some.jsonl", f'{{"text": "{SECRET}"\n'.encode()
+    codes = set()
+    for count in (0, 1, 900, 901, 990):
+        good = [json.dumps({"text": "patient fever", "user": f"u{number}"}) for number in range(1000 - count)]
+        source.write_bytes("\n".join([*good, ""]).encode() + count * broken)
+        result = fit_with_list(source, *(["--unit", "user"] if unit else []))
+        codes.add(result.exit_code)
+        assert "error" not in result.stderr
+    assert codes == {0}
+
+
+@pytest.mark.parametrize("command", [["fit"], ["vocabulary", "private"]])
+def test_a_private_run_refuses_strict_whatever_the_records_are(command: list[str], tmp_path: Path) -> None:
+    said = set()
+    for name, content in {"whole": lines(), "mixed": lines() + f'{{"text": {SECRET}'.encode()}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.jsonl").write_bytes(content)
+        result = run(*command, tmp_path / name / "a.jsonl", "--strict", "-o", tmp_path / "x")
+        assert_one_line(result)
+        said.add(result.stderr.splitlines()[-1])
+    assert len(said) == 1
+    assert "private-topics check" in said.pop()
+
+
+def test_check_counts_what_cannot_be_read(tmp_path: Path) -> None:
     source = tmp_path / "mixed.jsonl"
-    source.write_bytes(lines() + f'{{"text": {SECRET}'.encode() + b"\n" + lines())
-    assert_one_line(run("fit", source, "--strict", "-o", tmp_path / "x"))
+    source.write_bytes(lines(3) + f'{{"text": {SECRET}\n{{"text": 5, "user": "v"}}\n'.encode() + lines(2))
+    result = run("check", source, "--unit", "user")
+    assert result.exit_code == 0
+    assert result.stdout == "records\t7\nunreadable\t2\nfirst\t4\nunits\t2\nwithout a unit\t1\n"
+    assert "confidential" in result.stderr
+    assert json.loads(run("check", source, "--json").stdout) == {"records": 7, "unreadable": 2, "first": 4}
+    assert_one_line(run("check", source, "--strict"))
 
 
 @pytest.mark.parametrize(
@@ -109,11 +159,6 @@ def test_too_few_documents_for_a_vocabulary_cost_nothing(command: list[str], few
     assert_one_line(result)
     assert f"at least {fewest} documents" in result.stderr
     assert ledger.entries() == ()
-
-
-def test_a_user_without_label_stops_the_run(tmp_path: Path) -> None:
-    (tmp_path / "some.jsonl").write_bytes(lines() + json.dumps({"text": SECRET}).encode())
-    assert_one_line(run("fit", tmp_path / "some.jsonl", "--unit", "user", "-o", tmp_path / "x"))
 
 
 @pytest.mark.parametrize("command", ["topics", "report", "evaluate", "transform"])
@@ -241,3 +286,13 @@ def test_a_disk_that_fills_up_meanwhile_is_said(tmp_path: Path, monkeypatch: pyt
     result = run("fit", tmp_path / "texts.jsonl", "--epsilon", 50, "-k", 1, "-o", tmp_path / "x")
     assert result.exit_code == 1
     assert "No space left on device. The model is lost; what it cost stays spent." in result.stderr
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(1, None), (6, "WEAK GUARANTEE"), (20, "VERY WEAK GUARANTEE")])
+def test_a_weak_guarantee_is_called_weak(epsilon: int, said: str | None, tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_bytes(lines())
+    result = fit_with_list(tmp_path / "some.jsonl", "--epsilon", epsilon, "--json")
+    assert (f"warning: {said}. The proof does not rule out" in result.stderr) == (said is not None)
+    assert json.loads(result.stdout)["strength"] == (
+        "usual" if said is None else said.removesuffix(" GUARANTEE").lower()
+    )

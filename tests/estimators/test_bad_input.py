@@ -39,6 +39,17 @@ def test_values_that_are_no_counts(kind, form, value, message, method):
     assert str(MARK) not in str(caught.value)
 
 
+@every_estimator
+def test_masked_counts_are_not_used(kind):
+    """What is behind a mask is not meant to be read; as an array without one it would be."""
+    masked = np.ma.masked_array(changed(MARK, int), GOOD == MARK)
+    made(kind).fit(masked)  # nothing is masked
+    masked[3, 4] = np.ma.masked
+    for method in ("fit", "transform", "perplexity"):
+        with pytest.raises(InputError, match="masked"):
+            getattr(fitted(kind), method)(masked)
+
+
 def test_too_few_usable_documents():
     X = np.zeros((30, 12), int)
     X[:, 0] = 2  # two words each: too short for a third moment

@@ -24,6 +24,7 @@ from private_topics import (
     PrivacyError,
     PrivacyWarning,
     PrivateSpectralLDA,
+    PrivateVariationalLDA,
     make_lda_corpus,
 )
 from private_topics.privacy import mechanisms
@@ -155,6 +156,19 @@ def test_broken_counts_and_groups_are_refused_before_noise_and_charge(counts, no
     refused(PrivateSpectralLDA(2, ledger=ledger), broken, InputError)
     refused(PrivateSpectralLDA(2, ledger=ledger), counts, InputError, groups=[1, 2, 3])
     refused(PrivateSpectralLDA(2, ledger=ledger), counts, InputError, groups=np.full(200, np.nan))
+    for labels in (np.arange(200), np.arange(200).astype(str), np.arange(200.0), np.arange(200).astype(object)):
+        masked = np.ma.masked_array(labels, np.arange(200) == 7)
+        refused(PrivateSpectralLDA(2, ledger=ledger), counts, InputError, groups=masked)
+        refused(PrivateVariationalLDA(2, ledger=ledger), counts, InputError, groups=masked)
+    assert ledger.spent == ()
+
+
+@pytest.mark.parametrize("estimator", [PrivateSpectralLDA, PrivateVariationalLDA])
+def test_a_file_that_breaks_off_is_refused_before_noise_and_charge(estimator, tmp_path, no_noise):
+    """Its header has the number of documents, so nothing before the first sum reads it to the end."""
+    path, ledger = tmp_path / "docword.a.txt", BudgetLedger(10.0, 1e-5)
+    path.write_text("200\n3\n201\n" + "".join(f"{number} 1 5\n" for number in range(1, 201)))
+    refused(estimator(2, ledger=ledger), path, InputError)
     assert ledger.spent == ()
 
 

@@ -1,4 +1,4 @@
-"""The second moment in a public basis, from released values to the central moment (public_knowledge.md, places 1 and 4).
+"""The second moment in a public basis, from released values to the central moment (frame_second.md).
 
 With `F = Q/√p` a document's deviation from the unigram p is `F'c/l`; a small constant column counts the documents as
 they are clipped, so that entry 0j is the mean along direction j under the same clip weights.

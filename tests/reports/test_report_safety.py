@@ -10,8 +10,8 @@ from scipy.special import ndtr
 from private_support import captured_releases, replaced_aggregates
 from private_topics import BudgetSplit, make_lda_corpus
 from private_topics.privacy.curves import mu_of_budget
+from private_topics.privacy.strength import best_guess
 from private_topics.reports.topics import printable
-from private_topics.reports.verdict import best_guess
 
 
 def test_a_model_without_a_proved_guarantee_is_never_mistaken(bad_models, tmp_path):

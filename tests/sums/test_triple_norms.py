@@ -22,12 +22,13 @@ from private_topics.sums.packed_moments import (
     packed_triples,
     unpack_pairs,
 )
-from private_topics.sums.parts import DocumentWeights
+from private_topics.sums.parts import DocumentWeights, Part
 from private_topics.sums.triple_norms import (
     MOST_DOCUMENTS,
     MOST_PROJECTED,
     PROJECTION_ERROR,
     SMALLEST_SHARE,
+    ClippedTriples,
     projected_third,
     triple_norms,
 )
@@ -154,6 +155,23 @@ def test_the_error_of_the_projection_is_certified(count):
         sum(float(Fraction(float(g)) - e) ** 2 for g, e in zip(got.ravel(), exact.ravel(), strict=True))
     )
     assert 0.0 < error <= PROJECTION_ERROR * rank**1.5 * n_units * clip
+
+
+def test_no_number_of_pieces_loses_precision():
+    """Five pieces that add a part of a step each: rounded to whole steps nothing would be left of them."""
+    block, lengths = block_of([{0: 3, 1: 1, 2: 2}], 3)
+    basis = np.array([[0.6, -0.3], [0.5, 0.2], [-0.4, 0.7]])
+    once = projected_third(block, DocumentWeights.of_lengths(lengths).third, basis)
+    counts = validate_counts(counts_of([{0: 3, 1: 1, 2: 2}], 3))
+    part = Part(counts, lengths, np.ones(1))
+    grid = 2.0 ** math.ceil(math.log2(np.abs(once).max() / 0.4))
+    wanted = ClippedTriples(np.arange(3), basis, 10.0, grid, 2.0**-20, 2.0**-20)
+    totals = wanted.zeros()
+    for _ in range(5):
+        wanted.add(part, totals)
+    released, factors = wanted.aggregates(totals)
+    np.testing.assert_allclose(released * 2.0**-20, 5 * once, atol=2.0**-20)
+    assert factors[0] == pytest.approx(5 * 2**20)
 
 
 def test_beyond_what_is_certified_is_refused():

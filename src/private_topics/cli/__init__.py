@@ -6,6 +6,7 @@ Exit status 0, 1 (a run failed, with one line that says why) or 2 (bad usage). N
 from private_topics.cli.app import app
 from private_topics.cli.audit_command import audit
 from private_topics.cli.budget import budget_app, plan
+from private_topics.cli.check_command import check
 from private_topics.cli.demo_command import demo, reproduce_paper
 from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report, show_topics, transform
@@ -14,6 +15,7 @@ from private_topics.cli.vocabulary import vocabulary_app
 __all__ = ["app", "main"]
 
 app.command()(demo)
+app.command()(check)
 app.command()(fit)
 app.command("topics")(show_topics)
 app.command()(transform)

@@ -178,6 +178,8 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
         f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.n_units:,} "
         f"{statement.unit}s, proved; epsilon spent {statement.epsilon_spent:.4g}."
     )
+    if statement.strength.warning:
+        screen.say(f"warning: {statement.strength.warning}")
     if ledger is not None:
         screen.say(
             f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
@@ -195,4 +197,5 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
     }
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
+        facts["strength"] = model.privacy_.strength.level
     return facts

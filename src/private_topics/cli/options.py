@@ -158,12 +158,18 @@ class Reading:
     min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
     stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
     strict: Annotated[
-        bool, Option("--strict", help="Stop at a broken record instead of treating it as an empty document.")
+        bool,
+        Option(
+            "--strict",
+            help="Stop at a broken record instead of treating it as an empty document. Private fits refuse it: "
+            "that they stop would tell that there is one.",
+        ),
     ] = False
 
 
 ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
+ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
 Tokenising = Annotated[Reading, "language", "min_length", "stem"]
 

@@ -33,6 +33,7 @@ from private_topics.sums.unit_sums import Totals, UnitSum
 
 SAMPLE_DOCUMENTS, FREQUENCY_DOCUMENTS = 50_000, 4096
 USUAL_BATCH, LARGEST_BATCH = 512, 16_384
+MISSING_LABEL = "The 'groups' parameter of fit must hold strings or numbers, none missing or masked."
 TILE_DOCUMENTS = 4096
 """Documents whose counts the kernels of the moments visit at a time: about what a core's own cache holds."""
 
@@ -191,11 +192,13 @@ def _update(
 def _labels(groups: Any) -> np.ndarray:
     """Labels whose order is total, so that `np.unique` cannot mistake one user for two."""
     labels = np.asarray(groups)
+    if np.ma.is_masked(groups):  # what is behind the mask is no label, and `labels` has lost the mask
+        raise InputError(MISSING_LABEL)
     if labels.dtype.kind == "O":
         if not all(isinstance(label, str | int) for label in labels.flat):
-            raise InputError("The 'groups' parameter of fit must hold strings or numbers, none missing.")
+            raise InputError(MISSING_LABEL)
         codes: dict[str | int, int] = {}
         return np.array([codes.setdefault(label, len(codes)) for label in labels.flat]).reshape(labels.shape)
     if labels.dtype.kind not in "biufUSM" or (labels.dtype.kind in "fM" and np.isnan(labels).any()):
-        raise InputError("The 'groups' parameter of fit must hold strings or numbers, none missing.")
+        raise InputError(MISSING_LABEL)
     return labels

@@ -30,6 +30,7 @@ from private_topics.estimators.vocabularies import (
     CorpusVocabulary,
     PrivateVocabulary,
     Selection,
+    refuse_strict,
     released_words,
     usable_words,
 )
@@ -95,6 +96,7 @@ def fit_texts(
             )
         if knowledge is not None and knowledge is texts:
             raise PrivacyError("The private texts are no public knowledge: what is taken from it gets no noise.")
+        refuse_strict(texts)
         source = _opened(model, knowledge, vocabulary, tokeniser)
         if isinstance(vocabulary, Selection):
             _fit_with_vocabulary(model, texts, vocabulary, source, tokeniser, progress)
@@ -123,6 +125,7 @@ def make_vocabulary(
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
     """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
+    refuse_strict(texts)
     account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted}, what="vocabulary")
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser

@@ -180,6 +180,9 @@ class PrivateVariationalLDA(TopicEstimator):
             corpus = LocalCorpus.of(blocks, groups)
             check_units(corpus)
             account.protects(*units_of(corpus, blocks, groups))
+            if not corpus.blocks.in_memory:
+                for _ in corpus.blocks:  # a minibatch is charged before it is read, and a malformed file is not
+                    pass
             warn_if_delta_large(budget.delta, corpus.n_units)
             schedule = _schedule(self, corpus.n_units, 1.0 if self.word_prior is None else float(self.word_prior))
             account.note(**self._public_settings(corpus, schedule))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from private_topics.corpus.counts.counting import distinct_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
-from private_topics.errors import InputError
+from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import Progress
@@ -146,6 +146,15 @@ def released_words(
         words = release_vocabulary(run, counter, share=share, **limits)
     account.note(n_words=len(words))
     return words, counter.number
+
+
+def refuse_strict(texts: Any) -> None:
+    """Whether a private run succeeds must not depend on what a record says."""
+    if getattr(getattr(texts, "reading", None), "strict", False):
+        raise PrivacyError(
+            "strict=True stops at a broken record, and a private run that stops tells that there is one. Look at the "
+            "file beforehand (private-topics check), then fit without strict: a broken record is an empty document."
+        )
 
 
 class _Counted:

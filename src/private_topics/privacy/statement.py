@@ -9,6 +9,7 @@ from typing import Any
 from private_topics.errors import PrivacyError
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.strength import HARDLY_MORE, USUAL, Strength, strength_of
 
 LARGEST_SHARE, LARGEST_WHOLE = 1.0 + 1e-6, 2**53
 WORD_EVENTS = (ThresholdEvent.__name__, DiscreteThresholdEvent.__name__)
@@ -70,6 +71,11 @@ class PrivacyStatement:
     components: str
 
     @property
+    def strength(self) -> Strength:
+        """What the guarantee is worth, if it holds."""
+        return strength_of(self.epsilon, self.delta, self.n_units, self.unit)
+
+    @property
     def text(self) -> str:
         """A paragraph to read aloud."""
         if not self.private:
@@ -85,11 +91,19 @@ class PrivacyStatement:
                 f"docs/errata.md. Treat the model as not private. Released with noise: {names}. {self.components}"
             )
         exception = f", up to a probability of {self.delta:g}" if self.delta else ", without exception"
+        strength = self.strength
+        worth = f"{strength.attacker} "
+        if strength.level != USUAL:
+            worth = f"{strength.warning} "
+        elif self.epsilon <= HARDLY_MORE:
+            worth = (
+                f"Anyone who sees the model, whatever else they know, learns hardly more about a {self.unit} than if "
+                f"it had been exchanged for another. {worth}"
+            )
         return (
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
             f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
-            f"exp({self.epsilon:g}){exception}. Anyone who sees the model, whatever "
-            f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
+            f"exp({self.epsilon:g}){exception}. {worth}"
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "
             f"Computed from the corpus and released with noise: {names}. Everything in the model is derived from "

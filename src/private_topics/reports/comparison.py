@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.privacy.strength import Strength, strength_of
 from private_topics.reports.charts import bar
 from private_topics.reports.page import date_text, write_page
 from private_topics.reports.sections import settings_of
@@ -94,6 +95,7 @@ def write_comparison(
     sides = [_side(*found) for found in zip((model_a, model_b), names, words, strict=True)]
     pairs = _pairs(_on_shared(model_a, words[0]), _on_shared(model_b, words[1]), *sides)
     matched_a, matched_b = ({getattr(pair, which).index for pair in pairs} for which in ("first", "second"))
+    together = _together(sides[0].statement, sides[1].statement)
     context = {
         "title": title,
         "date": date_text(date, "write_comparison"),
@@ -104,7 +106,8 @@ def write_comparison(
         "vanished": [topic for topic in sides[0].topics.values() if topic.index not in matched_a],
         "appeared": [topic for topic in sides[1].topics.values() if topic.index not in matched_b],
         "same_topic": SAME_TOPIC,
-        "together": _together(sides[0].statement, sides[1].statement),
+        "together": together,
+        "joint": None if together is None else _worth(together, sides[0].statement, sides[1].statement),
         "settings": _both_settings(model_a, model_b),
         "bar": bar,
     }
@@ -199,6 +202,13 @@ def _together(first: PrivacyStatement | None, second: PrivacyStatement | None) -
     if first is None or second is None or not all(s.private and s.proved for s in (first, second)):
         return None
     return first.epsilon + second.epsilon, first.delta + second.delta
+
+
+def _worth(together: tuple[float, float], *statements: PrivacyStatement | None) -> Strength:
+    """Of both together, for a unit that is in both corpora: a document where the units differ."""
+    found = [statement for statement in statements if statement is not None]
+    unit = found[0].unit if len({statement.unit for statement in found}) == 1 else "document"
+    return strength_of(*together, max(statement.n_units for statement in found), unit)
 
 
 def _both_settings(model_a: Any, model_b: Any) -> list[tuple[str, str, str]]:

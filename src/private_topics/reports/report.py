@@ -28,7 +28,7 @@ from private_topics.reports.sections import (
     why_no_spectrum,
 )
 from private_topics.reports.topics import topic_map, topics_of, word_names
-from private_topics.reports.verdict import best_guess, statement_of_model, verdict_of
+from private_topics.reports.verdict import statement_of_model, verdict_of
 
 
 def write_report(
@@ -95,12 +95,11 @@ def write_report(
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
-        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum", "guess"))
+        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum"))
     return {
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
         "spectrum": spectrum_of(model),
         "no_spectrum": why_no_spectrum(model),
-        "guess": best_guess(statement.epsilon, statement.delta),
     }

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.privacy.strength import USUAL, VERY_WEAK, WEAK
+
+HEADLINES = {USUAL: "", WEAK: "WEAK: ", VERY_WEAK: "NEXT TO NO PROTECTION: "}
 
 
 @dataclass(frozen=True)
 class PrivacyVerdict:
-    """`kind` is "private", or what is wrong: "unproved", "seeded" or "none"."""
+    """`kind` is "private", or what is wrong: "unproved", "seeded" or "none"; `level`: what a private one is worth."""
 
     kind: str
     headline: str
     detail: str
+    level: str = VERY_WEAK
 
     @property
     def private(self) -> bool:
         return self.kind == "private"
+
+    @property
+    def tone(self) -> str:
+        """How a page shows it: a class of the style sheet, empty where nothing is wrong."""
+        return {USUAL: "", WEAK: "caution"}.get(self.level, "alarm")
 
     @property
     def stamp(self) -> str:
@@ -56,18 +64,11 @@ def verdict_of(statement: PrivacyStatement | None) -> PrivacyVerdict:
             "The published calibration that this model uses does not give the guarantee it aims at. "
             "Treat the model as not private.",
         )
+    strength = statement.strength
+    holds = f"Holds {statement.neighbours}, for all {statement.n_units:,} {statement.unit}s."
     return PrivacyVerdict(
         "private",
-        f"{guarantee}-differentially private · unit: one {statement.unit} · proved",
-        f"Holds {statement.neighbours}, for all {statement.n_units:,} {statement.unit}s.",
+        f"{HEADLINES[strength.level]}{guarantee}-differentially private · unit: one {statement.unit} · proved",
+        f"{holds} {strength.risk} {strength.handling}".strip(),
+        strength.level,
     )
-
-
-def best_guess(epsilon: float, delta: float) -> float:
-    """How often, at most, one can tell from the model which of two equally likely units was in the corpus.
-
-    By (epsilon, delta) for an event and its complement, P(A) - Q(A) is at most t with (1 + e^epsilon) t =
-    e^epsilon - 1 + 2 delta; the best test between equally likely P and Q is right with probability (1 + t)/2.
-    """
-    odds = math.exp(-epsilon)
-    return min(1.0, (1.0 + delta * odds) / (1.0 + odds))

@@ -7,6 +7,8 @@ With counts `c` on the words present and full length `l`,
 
 The sums over different words are built up word by word from non-negative terms, so nothing cancels. A projected sum
 is formed in float64 for at most `MOST_DOCUMENTS` documents at a time: its rounding depends on how the corpus is cut.
+What it loses on its way into integers is so little that no number of pieces matters: where users are units, the
+number of documents is private and may not decide anything.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from private_topics.threads import one_order
 # The norm is at least this times ||c||³/(l(l-1)(l-2)), and is raised to it: docs/proofs/configuration_1.md.
 SMALLEST_SHARE = 0.2
 MOST_DOCUMENTS, MOST_PROJECTED = 1024, 1000
-MOST_CHUNKS = 2**18
+FINE_BITS = 40  # of a step of the grid, in a second integer
 PROJECTION_ERROR = 2.0**-36  # of rank^1.5 × units × clip, within the two limits above: docs/proofs/configuration_1.md
 
 
@@ -64,20 +66,10 @@ class TripleNormHistogram(PairNormHistogram):
 
     norms = staticmethod(triple_norms)
 
-    def zeros(self) -> Totals:
-        return *super().zeros(), np.zeros(1, np.int64)
-
-    def add(self, part: Part, totals: Totals) -> None:
-        _count_pieces(part, totals[1])
-        super().add(part, totals[:1])
-
-    def aggregates(self, totals: Totals) -> Totals:
-        return totals[:1]
-
 
 @dataclass(frozen=True)
 class ClippedTriples:
-    """`Σ s·phi3(U, U, U)` and `Σ s`; the number of pieces that were rounded is counted too."""
+    """`Σ s·phi3(U, U, U)` and `Σ s`. The first is kept in whole steps of the grid, and in 2^-40 of a step."""
 
     words: np.ndarray
     basis: np.ndarray
@@ -88,20 +80,21 @@ class ClippedTriples:
 
     def zeros(self) -> Totals:
         rank = self.basis.shape[1]
-        return np.zeros((rank, rank, rank), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        cube = rank, rank, rank
+        return np.zeros(cube, np.int64), np.zeros(1, np.int64), np.zeros(cube, np.int64)
 
     def add(self, part: Part, totals: Totals) -> None:
-        total, factors, pieces = totals
-        _count_pieces(part, pieces)
+        total, factors, fine = totals
         with one_order():
             for block, lengths, share in self._pieces(part):
                 factor = clip_factors(triple_norms(block.indptr, block.counts, lengths), self.clip)
                 weights = share * factor * DocumentWeights.of_lengths(lengths).third
-                total += rounded(projected_third(block, weights, self.basis), self.grid)
+                _add_finely(projected_third(block, weights, self.basis) / self.grid, total, fine)
                 factors += truncated(share * factor, self.factor_step).sum()
 
     def aggregates(self, totals: Totals) -> Totals:
-        return rounded(totals[0] * self.grid, self.step), totals[1]
+        steps = totals[0] + totals[2] * 2.0**-FINE_BITS
+        return rounded(steps * self.grid, self.step), totals[1]
 
     def _pieces(self, part: Part) -> Iterator[tuple[WordBlock, np.ndarray, np.ndarray]]:
         """At most `MOST_DOCUMENTS` documents at a time on the spectral words, with the full document lengths."""
@@ -112,11 +105,12 @@ class ClippedTriples:
             yield block, part.lengths[rows], part.share[rows]
 
 
-def _count_pieces(part: Part, pieces: np.ndarray) -> None:
-    """Refuse a corpus in so many pieces that their rounding adds up to more than is certified."""
-    pieces += -(-part.block.shape[0] // MOST_DOCUMENTS)
-    if pieces[0] > MOST_CHUNKS:
-        raise InputError(f"Configuration 1 takes at most {MOST_CHUNKS:,} blocks. Use larger ones.")
+def _add_finely(steps: np.ndarray, total: np.ndarray, fine: np.ndarray) -> None:
+    """Add to whole steps and to fractions of a step, which carry over: only the fractions are rounded."""
+    whole = np.floor(steps)
+    fine += rounded((steps - whole) * 2.0**FINE_BITS, 1.0)
+    total += whole.astype(np.int64) + (fine >> FINE_BITS)
+    fine &= (1 << FINE_BITS) - 1
 
 
 def projected_third(block: WordBlock, weights: np.ndarray, basis: np.ndarray) -> np.ndarray:

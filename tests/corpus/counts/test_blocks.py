@@ -143,6 +143,17 @@ def test_high_blocks_are_cut(monkeypatch):
     assert_same(corpus, np.vstack([DENSE, DENSE[:1]]))
 
 
+def test_blocks_of_many_entries_are_cut(monkeypatch):
+    """32 bits number the entries of a block; how many there are is private, so that it may not end a fit."""
+    counts = np.triu(np.ones((6, 6), int))[::-1]  # 1 to 6 different words
+    monkeypatch.setattr(block_source, "LARGEST_BLOCK_ENTRIES", 5)
+    corpus = MatrixBlocks(counts)
+    assert [block.shape[0] for block in corpus] == [2, 1, 1, 1, 1]
+    assert_same(corpus, counts)
+    monkeypatch.setattr(block_source, "LARGEST_BLOCK_DOCUMENTS", 1)
+    assert [block.shape[0] for block in corpus] == [1] * 6
+
+
 def test_samples_of_iterables():
     blocks = [np.full((50, 1), i) for i in range(1, 101)]
     spread = IterableBlocks(blocks).sample(160).toarray()[:, 0]

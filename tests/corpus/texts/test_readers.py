@@ -221,21 +221,16 @@ def test_whatever_a_text_says_the_others_stay(text, kind):
         assert found[1][0] == text
 
 
-def test_a_file_of_broken_records_is_refused(tmp_path):
-    """Early: nine records in ten of the first thousand, or of the whole file."""
-    path = write_bytes(tmp_path / "a.jsonl", b"\n".join([GOOD] * 90 + [b"Zzyzx"] * 910 + [GOOD] * 9000))
-    source = iter(open_texts(path))
-    assert len([next(source) for _ in range(999)]) == 999
-    assert_quiet(
-        lambda: next(source), "hardly any record is readable; of the first that is not: it is not a JSON object"
-    )
-    write_bytes(path, b"\n".join([GOOD] * 100 + [b"Zzyzx"] * 900))
-    assert len(list(open_texts(path))) == 1000
-    write_bytes(path, b"\n".join([GOOD] * 1000 + [b"Zzyzx"] * 10_000))
-    assert_quiet(lambda: list(open_texts(path)), "hardly any")
+@pytest.mark.parametrize("broken", [899, 900, 901, 1000])
+def test_no_number_of_broken_records_stops_a_run(tmp_path, broken):
+    """Else the exit status would tell whether one more record is broken."""
+    path = write_bytes(tmp_path / "a.jsonl", b"\n".join([GOOD] * (1000 - broken) + [b"Zzyzx"] * broken))
+    source = open_texts(path)
+    assert [text for text, _ in source] == ["good"] * (1000 - broken) + [""] * broken
+    assert source.skipped == broken
 
 
-def test_a_broken_text_keeps_its_unit_and_a_broken_unit_stops(tmp_path):
+def test_a_broken_text_keeps_its_unit_and_a_record_without_unit_is_left_out(tmp_path):
     path = write_bytes(tmp_path / "a.jsonl", GOOD + b'\n{"text": 5, "who": "v"}\n')
     assert list(open_texts(path, unit="who")) == [("good", "w"), ("", "v")]
     write_bytes(path, GOOD + b'\n{"text": "Zzyzx \xff", "who": "v"}\n')
@@ -252,9 +247,12 @@ def test_a_broken_text_keeps_its_unit_and_a_broken_unit_stops(tmp_path):
     ):
         write_bytes(path, GOOD + b"\n" + line + b"\n" + GOOD)
         source = open_texts(path, unit="who")
-        assert_quiet(lambda source=source: list(source), "cannot be assigned to its unit")
-        assert source.first_skipped == 2
+        assert list(source) == [("good", "w"), ("good", "w")]
+        assert (source.skipped, source.first_skipped, source.left_out) == (1, 2, 1)
+        assert_quiet(lambda: list(open_texts(path, unit="who", strict=True)), "strict=True")
         assert len(list(open_texts(path))) == 3
+        write_bytes(path, line + b"\n" + line)
+        assert_quiet(lambda: list(open_texts(path, unit="who")), "no record has a unit")
 
 
 TABLES = {
@@ -306,20 +304,13 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str, dict]]:
     (folder / "empty").mkdir()
     (folder / "others").mkdir()
     write_bytes(folder / "others" / f"{SECRET}.md", SECRET.encode())
-    bomb = gzip.compress(bytes(2**22), 9) * 64  # 256 MB of zeros in 260 kB
     paths = {
         "truncated gzip": (folder / "cut.jsonl.gz", good[: len(good) // 2], "truncated or damaged", {}),
         "damaged gzip": (folder / "flip.jsonl.gz", good[:-8] + bytes(8), "truncated or damaged", {}),
         "not gzip": (folder / "text.csv.gz", header.encode(), "truncated or damaged", {}),
-        "binary": (folder / "binary.txt", rng.bytes(200_000), "readable", {}),
-        "binary JSON": (folder / "binary.jsonl", rng.bytes(20_000), "readable", {}),
         "binary table": (folder / "binary.csv", rng.bytes(20_000), "name its columns", {}),
         "binary Parquet": (folder / "binary.parquet", rng.bytes(20_000), "Parquet", {}),
-        "bomb": (folder / "bomb.txt.gz", bomb, "decompresses to more than", {}),
         "huge quoted field": (folder / "huge.csv", f'{header}1,"{long_text}\n'.encode(), "quote", short),
-        "long line": (folder / "long.txt", long_text.encode(), "longer than max_record_bytes", short),
-        "wrong encoding": (folder / "latin.txt", f"Ä{SECRET}".encode("latin-1"), "it is not utf-8", {}),
-        "missing field": (folder / "field.jsonl", GOOD, "no text in the field 'body'", {"field": "body"}),
         "missing column": (folder / "field.csv", header.encode(), "'body'", {"field": "body"}),
         "open quote above": (folder / "open.csv", f'text,"a\nb"\n{SECRET}\n'.encode(), "name its columns", {}),
         "stray quote above": (folder / "stray.csv", f'text,"a"b\n{SECRET}\n'.encode(), "name its columns", {}),
@@ -351,6 +342,24 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str, dict]]:
         "folder as lines": (folder / "others", "is a folder", {"format": "lines"}),
         "unknown format": (folder / "file.txt", "'format' parameter", {"format": "xml"}),
     }
+
+
+def test_files_of_nothing_readable_are_empty_documents(tmp_path):
+    """Of another kind, encoding or field: whether that is so of all records or of all but one must not be seen."""
+    rng = np.random.default_rng(0)
+    bomb = gzip.compress(bytes(2**22), 9) * 64  # 256 MB of zeros in 260 kB: one line that is too long
+    files = {
+        "binary.txt": (rng.bytes(200_000), {}),
+        "binary.jsonl": (rng.bytes(20_000), {}),
+        "bomb.txt.gz": (bomb, {}),
+        "long.txt": ((SECRET + " ").encode() * 30_000, {"max_record_bytes": 10**5}),
+        "latin.txt": (f"Ä{SECRET}".encode("latin-1"), {}),
+        "field.jsonl": (GOOD, {"field": "body"}),
+    }
+    for name, (content, options) in files.items():
+        source = open_texts(write_bytes(tmp_path / name, content), **options)
+        assert {text for text, _ in source} == {""}, name
+        assert source.skipped >= 1
 
 
 @pytest.fixture(scope="module")

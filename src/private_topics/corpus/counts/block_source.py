@@ -17,6 +17,8 @@ from private_topics.errors import InputError
 
 LARGEST_BLOCK_DOCUMENTS = 65_536
 """Blocks with more documents are cut; the learners' scratch memory grows with the height of a block."""
+LARGEST_BLOCK_ENTRIES = 2**30
+"""Blocks with more entries are cut too, so that 32 bits number them; one document has at most 2**31 - 1 of them."""
 
 SAMPLED_PARTS = 16
 """A sample is taken from at most this many places in a corpus."""
@@ -42,11 +44,7 @@ class CountBlocks(ABC):
             seen += block.shape[0]
             if self.n_documents is not None and seen > self.n_documents:
                 raise self._changed()
-            for start in range(0, block.shape[0], LARGEST_BLOCK_DOCUMENTS):
-                if block.shape[0] <= LARGEST_BLOCK_DOCUMENTS:
-                    yield block
-                else:
-                    yield take_rows(block, start, start + LARGEST_BLOCK_DOCUMENTS)
+            yield from _cut(block)
         if seen == 0:
             raise InputError("Found a corpus with 0 sample(s): its blocks hold no documents at all.")
         if self.n_documents is not None and seen != self.n_documents:
@@ -70,6 +68,20 @@ class CountBlocks(ABC):
             "The corpus changed between two passes: a pass gave a different number of documents than before "
             "(or than announced). An iterable of blocks must give the same blocks each time."
         )
+
+
+def _cut(block: sp.csr_array) -> Iterator[sp.csr_array]:
+    """The documents of a block in blocks that are not too large; the block itself where it is not."""
+    height = block.shape[0]
+    if 0 < height <= LARGEST_BLOCK_DOCUMENTS and block.indptr[-1] <= LARGEST_BLOCK_ENTRIES:
+        yield block
+        return
+    start = 0
+    while start < height:
+        fits = int(np.searchsorted(block.indptr, block.indptr[start] + LARGEST_BLOCK_ENTRIES, side="right")) - 1
+        stop = min(max(fits, start + 1), start + LARGEST_BLOCK_DOCUMENTS, height)
+        yield take_rows(block, start, stop)
+        start = stop
 
 
 def checked_height(block_documents: int, owner: str) -> int:

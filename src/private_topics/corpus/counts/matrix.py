@@ -111,6 +111,8 @@ def _as_sparse(X: Any, caller: str) -> Any:
         return X.sparse.to_coo()
     if hasattr(X, "to_numpy"):  # pandas, polars, pyarrow
         X = X.to_numpy()
+    if np.ma.is_masked(X):
+        raise InputError(f"{caller} needs counts: some are masked. Fill them, or leave out the documents.")
     try:
         dense = np.asarray(X)
     except (ValueError, TypeError):

@@ -12,11 +12,10 @@ Files of counts (`.npz`, `.mtx`, UCI `docword.*.txt`, blocks in `.parquet`) hold
 
 What is public: the number of units `N`, which nothing in a text may change. So the number of records depends on
 their frames alone, and a broken record (not JSON, no such field, longer than `max_record_bytes`, wrongly encoded) is
-an empty document that counts in `N`. With `unit`, `N` is the number of different labels: a record whose label cannot
-be read can neither be given a unit of its own (one user could then add several) nor be left out (a user could
-vanish), so it stops the run. A truncated or damaged archive and a CSV quote that never closes stop it too, because
-the number of missing records is unknown. Stopping is not covered by the guarantee, as for all invalid input;
-`strict=True` stops in more cases. The proof is `docs/proofs/records.md`.
+an empty document that counts in `N`. With `unit`, `N` is the number of different labels that can be read: a record
+without one belongs to no unit and is left out. A truncated or damaged archive and a CSV quote that never closes stop
+the run, because the number of missing records is unknown. Nothing else does, whatever the records say, unless
+`strict=True`, which is for looking at a file and which private fits refuse. The proof is `docs/proofs/records.md`.
 
 What is not: `skipped`, the number of broken records, and `first_skipped`, the position of the first, say something
 certain about single documents. They are attributes for the holder of the file, appear in no message, and must not be
@@ -75,7 +74,8 @@ def open_texts(
     field : the field or column of the text.
     unit : the field or column whose value names the privacy unit (a patient, an author); None: each document is one.
     encoding : of the characters; one that contains ASCII.
-    strict : whether a broken record stops the run; otherwise it is an empty document.
+    strict : whether a broken record stops the run; otherwise it is an empty document. To look at a file, not for a
+        private fit: that a run stops would say something certain about one document.
     max_record_bytes : a longer record is broken.
     """
     reading = Reading(field, unit, encoding, strict, max_record_bytes)

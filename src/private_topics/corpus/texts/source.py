@@ -2,8 +2,10 @@
 
 The guarantee of a private fit takes the number of units as public, so it must not depend on what a unit says. Hence a
 record is found by its frame alone (a line, a table row, a file), and *every* record counts: one that cannot be read
-is yielded as an empty text. `skipped` counts those for the holder of the data. Replacing one document by a broken one
-changes that count by one, so it is as confidential as the texts: no message, model or report of ours shows it.
+is yielded as an empty text. Where users are units, a record without a readable label belongs to none and is left out.
+No number of broken records stops a run, for then its exit status would tell whether there is one more of them.
+`skipped` counts them for the holder of the data. Replacing one document by a broken one changes that count by one, so
+it is as confidential as the texts: no message, model or report of ours shows it.
 
 The position of a broken record leaks too (it says something certain about one document): messages name the file
 and the kind of problem only. `first_skipped` has the position, for those who may look into the file anyway.
@@ -28,10 +30,8 @@ from private_topics.errors import InputError
 DEFAULT_RECORD_BYTES = 16 * 2**20
 LARGEST_RECORD_BYTES = 2**28
 CHUNK_BYTES = 2**20
-CHECKED_RECORDS, LARGEST_BROKEN_SHARE = 1_000, 0.9
-"""A file with more broken records (among the first, or among all) is of another format, or the field is misnamed."""
 LARGEST_GROWTH, SPARE_BYTES = 300, 2**26
-"""A compressed file may grow to 300 times its size plus 64 MB; text rarely grows more than tenfold."""
+"""What a file may announce: 300 times its size plus 64 MB. Gzip unpacks to at most 1,032 times its size."""
 STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
 """Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
 
@@ -95,6 +95,8 @@ class TextSource(ABC):
         """Broken records of the last complete pass. Confidential, like the texts."""
         self.first_skipped: int | None = None
         """Number (from 1) of the first broken record of the last pass. Confidential, like the texts."""
+        self.left_out: int | None = None
+        """Broken records of the last complete pass that belong to no unit, and were left out. Confidential, too."""
         if reading.unit is not None and not self.has_fields:
             raise self._problem("the 'unit' parameter names a column, and this format has none")
 
@@ -103,37 +105,24 @@ class TextSource(ABC):
         """One pass over all records."""
 
     def __iter__(self) -> Iterator[Document]:
-        seen = skipped = 0
-        self.skipped = self.first_skipped = None
-        problem = ""
-        for record in self._records():
-            seen += 1
+        seen = given = skipped = 0
+        self.skipped = self.first_skipped = self.left_out = None
+        for seen, record in enumerate(self._records(), start=1):
             if isinstance(record, Broken):
                 skipped += 1
-                problem = problem or record.problem
                 self.first_skipped = self.first_skipped or seen
-                self._may_skip(record)
+                if self.reading.strict:
+                    raise self._problem(f"with strict=True a broken record stops the run: {record.problem}")
+                if self.reading.unit is not None and record.unit is None:
+                    continue  # a document of no unit
                 record = "", record.unit
-            if seen == CHECKED_RECORDS:
-                self._check_share(skipped, seen, problem)
+            given += 1
             yield record
-        self._check_share(skipped, seen, problem)
-        self.skipped = skipped
-
-    def _may_skip(self, record: Broken) -> None:
-        if self.reading.strict:
-            raise self._problem(f"with strict=True a broken record stops the run: {record.problem}")
-        if self.reading.unit is not None and record.unit is None:
-            raise self._problem(
-                f"a record cannot be assigned to its unit ({record.problem}). Counted by itself it would change the "
-                "number of units, so it stops the run with and without strict"
-            )
-
-    def _check_share(self, skipped: int, seen: int, problem: str) -> None:
         if seen == 0:
             raise self._problem("it holds no documents")
-        if skipped > LARGEST_BROKEN_SHARE * seen:
-            raise self._problem(f"hardly any record is readable; of the first that is not: {problem}")
+        if given == 0:
+            raise self._problem(f"no record has a unit in the field {self.reading.unit!r}")
+        self.skipped, self.left_out = skipped, seen - given
 
     def _decoded(self, raw: bytes) -> tuple[str, str | None]:
         """The characters, and what is wrong with them; then some may be replaced by U+FFFD."""
@@ -199,14 +188,11 @@ class LineSource(TextSource):
             yield rest.removesuffix(b"\r")
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        largest = largest_unpacked(self.path)
-        total = 0
+        first = self._read(file)
+        if self.reading.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+            first = first.removeprefix(codecs.BOM_UTF8)
+        yield first
         while chunk := self._read(file):
-            if total == 0 and self.reading.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-                chunk = chunk.removeprefix(codecs.BOM_UTF8)
-            total += len(chunk)
-            if total > largest:
-                raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
             yield chunk
 
     def _read(self, file: BinaryIO) -> bytes:
@@ -229,7 +215,7 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def largest_unpacked(path: Path) -> int:
-    """The bytes that a file may announce or unpack to, see `LARGEST_GROWTH`."""
+    """The bytes that a file may announce, see `LARGEST_GROWTH`."""
     return LARGEST_GROWTH * path.stat().st_size + SPARE_BYTES
 
 

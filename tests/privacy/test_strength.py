@@ -1,0 +1,58 @@
+"""Wording, colour and advice follow epsilon, and delta against the number of units."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from private_topics.privacy.strength import USUAL, VERY_WEAK, WEAK, best_guess, guess_text, strength_of
+
+LEVELS = (USUAL, WEAK, VERY_WEAK)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "level"),
+    [
+        (0.1, 1e-6, USUAL),
+        (1.0, 1e-6, USUAL),
+        (4.99, 0.0, USUAL),
+        (5.0, 1e-6, WEAK),
+        (9.99, 0.0, WEAK),
+        (10.0, 1e-6, VERY_WEAK),
+        (1e6, 1e-6, VERY_WEAK),
+        (1.0, 0.99e-4, USUAL),
+        (1.0, 1e-4, WEAK),
+        (1.0, 1e-3, VERY_WEAK),
+        (6.0, 1e-3, VERY_WEAK),
+    ],
+)
+def test_levels(epsilon: float, delta: float, level: str) -> None:
+    """For 1,000 units."""
+    found = strength_of(epsilon, delta, 1000, "document")
+    assert found.level == level
+    assert (found.warning == "") == (found.risk == "") == (found.advice == "") == (level == USUAL)
+    assert ("epsilon of 1 to 3" in found.advice) == (epsilon >= 5)
+    assert ("a delta of at most 1e-04" in found.advice) == (delta >= 1e-4)
+    assert ("Do not publish" in found.advice) == (level == VERY_WEAK)
+
+
+def test_a_guarantee_never_gets_better_with_epsilon_or_units() -> None:
+    grid = [0.01 * 1.5**step for step in range(40)]
+    levels = [LEVELS.index(strength_of(epsilon, 1e-9, 100, "user").level) for epsilon in grid]
+    assert levels == sorted(levels)
+    assert set(levels) == {0, 1, 2}
+    by_units = [LEVELS.index(strength_of(1.0, 1e-6, 3 * 10**power, "user").level) for power in range(1, 9)]
+    assert by_units == sorted(by_units)
+    assert set(by_units) == {0, 1, 2}
+
+
+def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
+    assert guess_text(1.0, 1e-6) == "is right at most 73.1% of the time"
+    assert guess_text(5.0, 1e-6) == "may be right all but one time in 150"
+    assert guess_text(10.0, 0.0) == "may be right all but one time in 22,000"
+    assert guess_text(1e6, 1e-6) == "may be right every time"
+    for epsilon in (5.0, 8.0, 14.0):
+        said = float(guess_text(epsilon, 0.0).rsplit(" ", 1)[1].replace(",", ""))
+        assert said == pytest.approx(1.0 / (1.0 - best_guess(epsilon, 0.0)), rel=0.05)
+        assert math.isclose(1.0 - 1.0 / said, best_guess(epsilon, 0.0), rel_tol=1e-3)
