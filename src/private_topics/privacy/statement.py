@@ -9,6 +9,7 @@ from typing import Any
 from private_topics.errors import PrivacyError
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, change_of, otherwise
 
 LARGEST_SHARE, LARGEST_WHOLE = 1.0 + 1e-6, 2**53
 WORD_EVENTS = (ThresholdEvent.__name__, DiscreteThresholdEvent.__name__)
@@ -68,6 +69,13 @@ class PrivacyStatement:
     not_covered: tuple[str, ...]
     releases: tuple[ReleaseLine, ...]
     components: str
+    relation: str = REPLACE
+    """What `neighbours` says in words: "replace", "zero-out" or "add-remove"."""
+
+    @property
+    def units(self) -> str:
+        """How many units there are, for display; where their number is not public, it is a released one."""
+        return f"{'about ' if self.relation == ADD_REMOVE else ''}{self.n_units:,} {self.unit}s"
 
     @property
     def text(self) -> str:
@@ -89,7 +97,7 @@ class PrivacyStatement:
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
             f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
             f"exp({self.epsilon:g}){exception}. Anyone who sees the model, whatever "
-            f"else they know, learns hardly more about a {self.unit} than if it had been exchanged for another. "
+            f"else they know, learns hardly more about a {self.unit} than if it {otherwise(self.relation)}. "
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "
             f"Computed from the corpus and released with noise: {names}. Everything in the model is derived from "
@@ -116,9 +124,9 @@ class PrivacyStatement:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrivacyStatement:
         """Rebuild a statement; refuses a dictionary with other keys, and values of other types or out of range."""
-        if not isinstance(data, dict) or set(data) != {field.name for field in fields(cls)}:
+        if not isinstance(data, dict) or set(data) | {"relation"} != {field.name for field in fields(cls)}:
             raise PrivacyError("The privacy statement is incomplete or has unknown entries.")
-        values = dict(data)
+        values: dict[str, Any] = {"relation": REPLACE, **data}  # statements of old are for replaced units
         try:
             values["releases"] = tuple(ReleaseLine(**release) for release in data["releases"])
             for name in ("reasons", "public", "not_covered"):
@@ -137,6 +145,7 @@ class PrivacyStatement:
             and _is_number(self.delta)
             and 0 <= self.delta < 1
             and _is_whole(self.n_units)
+            and self.relation in NEIGHBOURS
             and all(isinstance(flag, bool) for flag in (self.proved, self.private))
             and all(isinstance(text, str) for text in (*texts, *self.reasons, *self.public, *self.not_covered))
             and self.proved == (not self.reasons)
@@ -198,7 +207,7 @@ def statement_of(
         delta=run.budget.delta,
         epsilon_spent=run.epsilon_spent,
         unit="user" if grouped else "document",
-        neighbours=f"if one {'user with all their documents' if grouped else 'document'} is replaced by any other",
+        neighbours=change_of(run.neighbours, grouped=grouped),
         n_units=n_units,
         configuration=configuration,
         sampler=run.sampler,
@@ -210,4 +219,5 @@ def statement_of(
         not_covered=NOT_COVERED + not_covered,
         releases=releases,
         components=components,
+        relation=run.neighbours,
     )

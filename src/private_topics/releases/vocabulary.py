@@ -19,10 +19,12 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
-from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, units_to_pass, word_weight
+from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, RADIUS, SENSITIVITY, units_to_pass, word_weight
 from private_topics.releases.release import Release
 
-VOCABULARY = Release("vocabulary", "vocabulary", None, "vector", "vocabulary", SENSITIVITY, "vocabulary")
+VOCABULARY = Release(
+    "vocabulary", "vocabulary", None, "vector", "vocabulary", SENSITIVITY, "vocabulary", radius=RADIUS
+)
 MOST_UNITS = 2.0**40
 FEWEST_UNITS = 2
 VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
@@ -112,8 +114,7 @@ def vocabulary_query(run: PrivateRun, share: float) -> Query:
 
 def weights_query(release: Release, run: PrivateRun, share: float) -> Query:
     """The sum of weights that a release of words asks for. How many units there are is not known yet."""
-    assert release.sensitivity is not None
-    draft = Query(release.name, release.kind, release.sensitivity, 1.0, release.proof)
+    draft = Query(release.name, release.kind, release.sensitivity_to(run.neighbours), 1.0, release.proof)
     return replace(draft, step=step_for(run.sigma(draft, share), 1, MOST_UNITS))
 
 

@@ -59,7 +59,7 @@ def verdict_of(statement: PrivacyStatement | None) -> PrivacyVerdict:
     return PrivacyVerdict(
         "private",
         f"{guarantee}-differentially private · unit: one {statement.unit} · proved",
-        f"Holds {statement.neighbours}, for all {statement.n_units:,} {statement.unit}s.",
+        f"Holds {statement.neighbours}, for all {statement.units}.",
     )
 
 

@@ -1,0 +1,145 @@
+"""Sensitivities for units that are emptied, added or removed, attacked as those for replaced units are.
+
+A unit and nothing in its place are the only pairs that count here, so every check compares with the corpus without
+the unit. With zero-out neighbours that corpus holds an empty document instead, which must add nothing to any sum.
+Every declared sensitivity is reached to one part in a hundred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from test_sensitivity import (
+    BASE,
+    N_WORDS,
+    extreme_documents,
+    extreme_users,
+    frames,
+    public_inputs,
+)
+
+from private_support import (
+    ALL_RELEASES,
+    Entering,
+    Unit,
+    check_sensitivity,
+    corpus_of_units,
+    entering_releases,
+    exceeds,
+    ratio,
+)
+from private_topics.engines.protocol import OfReleasedSize
+from private_topics.errors import PrivacyError
+from private_topics.fits.choice import FITS, OF_WORDS
+from private_topics.fits.informed import INFORMED
+from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT, Neighbours
+from private_topics.releases.release import NON_NEGATIVE, Release
+from private_topics.releases.units import UNITS
+
+MOST_UNITS, RELEASED_UNITS = 4_000, 11
+SHARP, WRONG = 0.99, 0.7
+USERS_BASE: list[Unit] = [*BASE[:-1], ({10: 6}, {2: 2})]
+BEFORE: dict[Neighbours, list[Unit]] = {ZERO_OUT: [({},)], ADD_REMOVE: []}
+
+
+def entering(units: list[Unit], neighbours: Neighbours, *, frame: str, clips: str) -> dict[str, Entering]:
+    """What enters each release; where the number of units is not public, a fit knows a released one."""
+    public = replace(public_inputs(frame, clips), neighbours=neighbours)
+    corpus: Any = corpus_of_units(units, N_WORDS)
+    if neighbours == ADD_REMOVE:
+        corpus, public = OfReleasedSize(corpus, RELEASED_UNITS), replace(public, most_units=MOST_UNITS)
+    return entering_releases(corpus, public)
+
+
+@cache
+def pairs(neighbours: Neighbours, grouped: bool, clips: str, frame: str = "parallel") -> list[tuple[dict, dict]]:
+    """The corpus without a unit, and with each of many."""
+    public = public_inputs(frame, clips)
+    units = extreme_users(public) if grouped else [(document,) for document in extreme_documents(public)]
+    base = USERS_BASE if grouped else BASE
+    without = entering([*base, *BEFORE[neighbours]], neighbours, frame=frame, clips=clips)
+    return [(without, entering([*base, unit], neighbours, frame=frame, clips=clips)) for unit in units]
+
+
+def largest(found: list[tuple[dict, dict]], name: str, declared: float = 1.0) -> float:
+    for without, within in found:
+        assert not exceeds(without[name], within[name], declared), f"{name}: neighbours beyond the sensitivity"
+    return max(ratio(without[name], within[name]) for without, within in found)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])
+@pytest.mark.parametrize("neighbours", [ZERO_OUT, ADD_REMOVE])
+def test_the_radius_holds_and_is_needed(neighbours, grouped):
+    for name in ALL_RELEASES:
+        found = pairs(neighbours, grouped, "loosest clips" if name.endswith("clip factors") else "tight clips")
+        assert largest(found, name) > SHARP, name
+        with pytest.raises(AssertionError, match="beyond the sensitivity"):
+            largest(found, name, WRONG)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", [ZERO_OUT, ADD_REMOVE])
+@pytest.mark.parametrize("frame", frames())
+def test_no_frame_makes_units_exceed_the_radius(frame, neighbours):
+    for name in ALL_RELEASES:
+        largest(pairs(neighbours, False, "loose clips", frame), name)
+
+
+def test_replaced_units_exceed_the_radius():
+    """Which is why it is not declared for them: the guarantee of one relation is not that of another."""
+    found = [within for _, within in pairs(ZERO_OUT, False, "tight clips")]
+    for name in ALL_RELEASES:
+        if not name.endswith("clip factors"):
+            with pytest.raises(AssertionError, match="beyond the sensitivity"):
+                check_sensitivity(found, name)
+
+
+@pytest.mark.parametrize("unit", [{}, {1: 1}, {1: 2}, {0: 1, 11: 1}], ids=str)
+def test_an_empty_unit_adds_nothing(unit):
+    """Nor does one that is too short: to any sum, whether its norm is counted, clipped or divided by."""
+    without = entering(BASE, ADD_REMOVE, frame="orthogonal", clips="loose clips")
+    within = entering([*BASE, (unit,)], ADD_REMOVE, frame="orthogonal", clips="loose clips")
+    for name in ALL_RELEASES:
+        assert without[name].query == within[name].query
+        assert np.array_equal(without[name].aggregate, within[name].aggregate), name
+
+
+def test_lattices_follow_the_public_bound_and_not_the_corpus():
+    """Ten times the documents, the same steps and sensitivities; another bound, another sensitivity."""
+    some = entering(BASE, ADD_REMOVE, frame="orthogonal", clips="loose clips")
+    more = entering(10 * BASE, ADD_REMOVE, frame="orthogonal", clips="loose clips")
+    assert all(some[name].query == more[name].query for name in ALL_RELEASES)
+    public = replace(public_inputs("orthogonal", "loose clips"), neighbours=ADD_REMOVE, most_units=2**34)
+    wide = entering_releases(OfReleasedSize(corpus_of_units(BASE, N_WORDS), RELEASED_UNITS), public)
+    assert wide["frame second moment"].query.sensitivity > some["frame second moment"].query.sensitivity
+
+
+# -- what is declared ------------------------------------------------------------------------------------------------
+
+
+def proved_for_all() -> list[Release]:
+    listed = [release for fit in (SEQUENTIAL, INFORMED) for release in fit.releases]
+    return list(dict.fromkeys([*listed, *OF_WORDS]))
+
+
+@pytest.mark.parametrize("release", proved_for_all(), ids=lambda release: release.name)
+def test_a_release_declares_a_sensitivity_for_each_relation(release):
+    by_relation = {neighbours: release.sensitivity_to(neighbours) for neighbours in NEIGHBOURS}
+    assert by_relation[ZERO_OUT] == by_relation[ADD_REMOVE] == 1.0
+    assert by_relation[REPLACE] in (1.0, NON_NEGATIVE, 2.0)
+    assert (by_relation[REPLACE] == 1.0) == release.name.endswith("clip factors")
+
+
+def test_the_number_of_units_is_no_release_where_it_is_public():
+    assert UNITS.sensitivity_to(ADD_REMOVE) == 1.0
+    with pytest.raises(PrivacyError, match="no proved sensitivity for neighbours='replace'"):
+        UNITS.sensitivity_to(REPLACE)
+
+
+def test_other_fits_are_for_replaced_units_alone():
+    assert {fit.name for fit in FITS.values() if fit.any_neighbours} == {"sequential", "informed"}
