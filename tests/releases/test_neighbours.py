@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from release_suite import corpus, recorded, settings_for
 from test_sensitivity import (
     BASE,
     N_WORDS,
@@ -32,10 +33,15 @@ from private_support import (
     exceeds,
     ratio,
 )
+from private_topics import PrivateSpectralLDA, audit_privacy, make_lda_corpus
+from private_topics.audit.neighbours import absent
+from private_topics.audit.recording import CorpusDependenceError, record, replay
+from private_topics.audit.result import AuditResult, coverage
 from private_topics.engines.protocol import OfReleasedSize
 from private_topics.errors import PrivacyError
 from private_topics.fits.choice import FITS, OF_WORDS
 from private_topics.fits.informed import INFORMED
+from private_topics.fits.private import PrivateFit
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT, Neighbours
 from private_topics.releases.release import NON_NEGATIVE, Release
@@ -143,3 +149,79 @@ def test_the_number_of_units_is_no_release_where_it_is_public():
 
 def test_other_fits_are_for_replaced_units_alone():
     assert {fit.name for fit in FITS.values() if fit.any_neighbours} == {"sequential", "informed"}
+
+
+# -- whole fits ------------------------------------------------------------------------------------------------------
+
+MADE = {"sequential": 30.0, "informed": 3.0}
+"""Budgets at which a fit makes most of its releases: pairs as deviations; moments in a public basis, and features."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])
+@pytest.mark.parametrize("neighbours", [ZERO_OUT, ADD_REMOVE])
+@pytest.mark.parametrize("fit", MADE)
+def test_neighbours_of_a_fit_stay_within_and_leave_nothing_else_behind(fit, neighbours, grouped):
+    """Every released value held fixed: a unit moves aggregates by at most their sensitivity, and nothing else."""
+    found = recorded(FITS[fit], MADE[fit], grouped, neighbours)
+    names = [event.name for event in found.family.events]
+    assert (names[0] == UNITS.name) == (neighbours == ADD_REMOVE)
+    farthest = [found.family.farthest(place) for place in range(len(names))]
+    assert all(one.within for one in farthest)
+    assert min(one.ratio for one in farthest) > 0.3
+    assert all(found.fitted[0].like(other) for other in found.fitted[1:])
+
+
+@pytest.mark.slow
+def test_a_number_of_units_that_is_not_released_is_noticed(monkeypatch):
+    """The fit is given the corpus itself: what it says or asks then depends on how many units there are."""
+    monkeypatch.setattr(PrivateFit, "_counted", lambda fit, opened: opened)
+    settings = settings_for(SEQUENTIAL, 3.0, ADD_REMOVE)
+    base = corpus(3.0)
+    first, run = record(settings, *base.replaced([base.first_unit()]))
+    try:
+        other, _ = replay(settings, run.seen, *base.replaced([absent(ADD_REMOVE, base.n_words)]))
+    except CorpusDependenceError:
+        return
+    assert not first.like(other)
+
+
+# -- games -----------------------------------------------------------------------------------------------------------
+
+
+def audited(neighbours: Neighbours, *, trials: int = 200) -> AuditResult:
+    counts = make_lda_corpus(300, 20, 2, alpha0=0.1, mean_length=40, random_state=0)[0]
+    settings: dict[str, Any] = {"epsilon": 100.0, "delta": 1e-4, "alpha0": 0.1, "refine_steps": 1, "noise_seed": 3}
+    model = PrivateSpectralLDA(2, neighbours=neighbours, **settings)
+    return audit_privacy(model, counts, trials=trials, fits=10, confidence=0.999)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_the_game_is_not_won(neighbours):
+    """Every release attacked for the relation's own neighbours; the noise has a seed. False alarms: 0.001."""
+    result = audited(neighbours)
+    assert result.passed
+    assert min(release.attained for release in result.releases) > (0.6 if neighbours == REPLACE else 0.99)
+    assert coverage(result, result.statement)["complete"]
+    other = dict(result.statement) | {"relation": ZERO_OUT if neighbours == REPLACE else REPLACE}
+    assert coverage(result, other)["other_settings"] == ["neighbours"]
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_the_game_is_won_with_the_noise_of_a_smaller_sensitivity(neighbours, monkeypatch):
+    """That of emptied units for replaced ones, half of it for the others: distances tell, and so does the game."""
+    declared = Release.sensitivity_to
+
+    def smaller(release: Release, asked: Neighbours) -> float:
+        return declared(release, ZERO_OUT) / (1.0 if neighbours == REPLACE else 4.0)
+
+    monkeypatch.setattr(Release, "sensitivity_to", smaller)
+    result = audited(neighbours, trials=1_000)
+    assert not result.passed
+    assert not all(release.within for release in result.releases)
+    if neighbours != REPLACE:
+        assert any(release.mu_bound > release.mu for release in result.releases)
