@@ -1,4 +1,4 @@
-"""What the neighbours of a guarantee are worth in quality: one corpus, one epsilon, three relations beside each other.
+"""What the neighbours of a guarantee are worth in quality: one corpus, one epsilon, three relations side by side.
 
     python benchmarks/neighbours.py --out benchmarks/results/neighbours.md
 

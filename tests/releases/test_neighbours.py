@@ -105,7 +105,7 @@ def test_replaced_units_exceed_the_radius():
                 check_sensitivity(found, name)
 
 
-@pytest.mark.parametrize("unit", [{}, {1: 1}, {1: 2}, {0: 1, 11: 1}], ids=str)
+@pytest.mark.parametrize("unit", [{}, {1: 1}, {1: 2}, {0: 1, 11: 1}])
 def test_an_empty_unit_adds_nothing(unit):
     """Nor does one that is too short: to any sum, whether its norm is counted, clipped or divided by."""
     without = entering(BASE, ADD_REMOVE, frame="orthogonal", clips="loose clips")

@@ -43,9 +43,9 @@ def change_of(neighbours: Neighbours, *, grouped: bool) -> str:
     return f"if {_CHANGES[neighbours][grouped]}"
 
 
-def otherwise(neighbours: str) -> str:
+def otherwise(neighbours: Neighbours) -> str:
     """What a reader of the model can hardly tell from what is true of a unit, in words."""
-    return _OTHERWISE[neighbours]  # type: ignore[index]
+    return _OTHERWISE[neighbours]
 
 
 def gain(neighbours: Neighbours) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from private_topics.errors import PrivacyError
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
-from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, change_of, otherwise
+from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, Neighbours, change_of, otherwise
 
 LARGEST_SHARE, LARGEST_WHOLE = 1.0 + 1e-6, 2**53
 WORD_EVENTS = (ThresholdEvent.__name__, DiscreteThresholdEvent.__name__)
@@ -69,7 +69,7 @@ class PrivacyStatement:
     not_covered: tuple[str, ...]
     releases: tuple[ReleaseLine, ...]
     components: str
-    relation: str = REPLACE
+    relation: Neighbours = REPLACE
     """What `neighbours` says in words: "replace", "zero-out" or "add-remove"."""
 
     @property

@@ -19,6 +19,7 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
+from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, RADIUS, SENSITIVITY, units_to_pass, word_weight
 from private_topics.releases.release import Release
 
@@ -79,13 +80,13 @@ def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words:
     return max(FEWEST_UNITS, math.ceil(units_to_pass(words, int(most_words_per_unit), sigma, run.threshold_delta)))
 
 
-def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
+def usual_units_needed(budget: PrivacyBudget, neighbours: Neighbours = REPLACE) -> tuple[float, float]:
     """`units_needed` of a fit with its default settings: for units with the maximum number of words, and with one.
 
     Infinite where the budget has no room for a vocabulary.
     """
     try:
-        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta)
+        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta, neighbours=neighbours)
         many, one = (units_needed(run, VOCABULARY_SHARE, WORDS_PER_UNIT, words) for words in (WORDS_PER_UNIT, 1))
     except (PrivacyError, InputError):
         return math.inf, math.inf
