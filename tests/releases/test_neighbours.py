@@ -26,8 +26,10 @@ from test_sensitivity import (
 from private_support import (
     ALL_RELEASES,
     Entering,
+    RecordingRun,
     Unit,
     check_sensitivity,
+    context_of,
     corpus_of_units,
     entering_releases,
     exceeds,
@@ -43,7 +45,10 @@ from private_topics.fits.choice import FITS, OF_WORDS
 from private_topics.fits.informed import INFORMED
 from private_topics.fits.private import PrivateFit
 from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT, Neighbours
+from private_topics.privacy.randomness import LARGEST_RATIO
+from private_topics.releases.inside_frame import FRAME_SECOND
 from private_topics.releases.release import NON_NEGATIVE, Release
 from private_topics.releases.units import UNITS
 
@@ -123,6 +128,15 @@ def test_lattices_follow_the_public_bound_and_not_the_corpus():
     public = replace(public_inputs("orthogonal", "loose clips"), neighbours=ADD_REMOVE, most_units=2**34)
     wide = entering_releases(OfReleasedSize(corpus_of_units(BASE, N_WORDS), RELEASED_UNITS), public)
     assert wide["frame second moment"].query.sensitivity > some["frame second moment"].query.sensitivity
+
+
+def test_a_small_share_of_a_large_corpus_has_noise_that_can_be_drawn():
+    """A thousandth of the budget: the noise is 2^28 steps of the sensitivity times 30, more than is drawn."""
+    run = RecordingRun(PrivacyBudget(1.0, 1e-6), neighbours=ADD_REMOVE)
+    corpus = OfReleasedSize(corpus_of_units(BASE, N_WORDS), 2**20)
+    context = context_of(SEQUENTIAL, run, corpus, most_units=2**22)
+    asked = context.ask_assembled(FRAME_SECOND, 1e-3, clip=1.0, error=1e-6, entries=9)
+    assert run.sigma(asked.query, asked.share) / asked.step < LARGEST_RATIO / 2
 
 
 # -- what is declared ------------------------------------------------------------------------------------------------
