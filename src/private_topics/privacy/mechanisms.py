@@ -244,9 +244,8 @@ class PrivateRun:
     def _threshold_event(self, query: Query, share: float, threshold_delta: float, most_words: int) -> ThresholdEvent:
         least = SENSITIVITY if self.neighbours == REPLACE else RADIUS
         if query.norm != "l2" or query.kind != "vector" or query.sensitivity < least:
-            raise PrivacyError(
-                f"Query {query.name!r} must be a vector of L2 sensitivity {'√2' if least > 1 else '1'} to release words."
-            )
+            named = "√2" if least > 1.0 else "1"
+            raise PrivacyError(f"Query {query.name!r} must be a vector of L2 sensitivity {named} to release words.")
         kind = ThresholdEvent if self.sampler == "fast" else DiscreteThresholdEvent
         event = kind(
             name=query.name,
