@@ -27,6 +27,7 @@ from private_topics.fits.sequential import REFINEMENT, SEQUENTIAL
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.releases.cross_moment import release_cross_moment
 from private_topics.releases.inside_frame import release_inside_frame
 from private_topics.releases.moments import UNIGRAM_AGAIN, release_either_second_moment, release_unigram
@@ -87,8 +88,13 @@ class Entering:
 class RecordingRun(PrivateRun):
     """Records what enters each release and answers with values fixed beforehand, zero by default."""
 
-    def __init__(self, budget: PrivacyBudget, answers: Mapping[str, np.ndarray] | None = None) -> None:
-        self.budget, self.sampler = budget, "fast"
+    def __init__(
+        self,
+        budget: PrivacyBudget,
+        answers: Mapping[str, np.ndarray] | None = None,
+        neighbours: Neighbours = REPLACE,
+    ) -> None:
+        self.budget, self.sampler, self.neighbours = budget, "fast", neighbours
         self.mu_total = _mu_total(budget)  # no noise stream: nothing is drawn
         self._process = os.getpid()
         self.answers = dict(answers or {})
@@ -124,6 +130,8 @@ class PublicInputs:
     epsilon: float = 1.0
     split: BudgetSplit = field(default_factory=BudgetSplit)
     weights: np.ndarray | None = None  # of the words in the refinement; all one
+    neighbours: Neighbours = REPLACE
+    most_units: int | None = None
 
     @property
     def frame_of_all_words(self) -> np.ndarray:
@@ -142,11 +150,12 @@ def spike(position: int) -> np.ndarray:
 
 def context_of(
     fit: Fit, run: PrivateRun, corpus: LocalCorpus, *, n_topics: int = 3, alpha0: float = 1.0, refine_steps: int = 0,
-    split: Mapping[str, float] | None = None, more: tuple[Release, ...] = (),
+    split: Mapping[str, float] | None = None, more: tuple[Release, ...] = (), most_units: int | None = None,
 ) -> FitContext:  # fmt: skip
     """What the functions of a fit are given."""
     split = split or (fit.fractions if fit.adds_up else fit.split(refine_steps))
-    return FitContext(run, corpus, (*fit.releases, *more), split, n_topics, alpha0, refine_steps)
+    releases = (*fit.releases, *more)
+    return FitContext(run, corpus, releases, split, n_topics, alpha0, refine_steps, most_units=most_units)
 
 
 def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, Entering]:
@@ -165,7 +174,7 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
     plain = int(np.clip(public.second_bin, 6, 32))
     for norms in ((public.second_bin, BINS), (plain, plain - 5)):  # pairs as they are, then as deviations
         known = {"second norms": spike(norms[0]), "centred second norms": 1e6 * spike(norms[1])}
-        run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers | known)
+        run = RecordingRun(PrivacyBudget(public.epsilon, 1e-6), answers | known, public.neighbours)
         context = context_of(
             SEQUENTIAL,
             run,
@@ -175,6 +184,7 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
             refine_steps=2,
             split=public.split,
             more=(some,),
+            most_units=public.most_units,
         )
         share = context.share(REFINEMENT)
         with numba_threads(1):  # the corpora are tiny

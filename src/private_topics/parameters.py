@@ -58,6 +58,8 @@ CONSTRAINTS = {
     "n_jobs": Constraint(lambda value: isinstance(value, numbers.Integral) and value != 0, "a non-zero int"),
     "sampler": one_of("fast", "exact"),
     "engine": one_of("local", "spark", "gpu"),
+    "neighbours": one_of("replace", "zero-out", "add-remove"),
+    "most_units": _whole(1, 2**34),  # beyond, too few digits are left to a unit
     "steps": _whole(1),
     "sampling_rate": _real(1e-9, 1.0),
     "offset": POSITIVE,

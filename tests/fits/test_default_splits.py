@@ -8,7 +8,7 @@ import pytest
 
 from private_topics import WITH_VOCABULARY
 from private_topics.fits.choice import PRIVATE, SEQUENTIAL
-from private_topics.fits.fit import BudgetSplit, Fit, after_vocabulary
+from private_topics.fits.fit import BudgetSplit, Fit, after
 from private_topics.fits.informed import INFORMED
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 from private_topics.spectral.topics import equal_eigenvalue
@@ -37,7 +37,7 @@ def test_refinement_or_features_pay_for_the_vocabulary() -> None:
     assert SEQUENTIAL.split(0, vocabulary=VOCABULARY_SHARE) == WITH_VOCABULARY.without_refinement()
     assert SEQUENTIAL.split(4) == BudgetSplit()
     few, many = {"features": 0.5, "refine": 0.2, "second": 0.3}, {"features": 0.2, "refine": 0.5, "second": 0.3}
-    assert after_vocabulary(few, 0.1) == {"features": 0.4, "refine": 0.2, "second": 0.3, "vocabulary": 0.1}
-    assert after_vocabulary(many, 0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
-    without = after_vocabulary({"unigram": 0.2, "second": 0.8, "refine": 0.0}, 0.1)
+    assert after(few, "vocabulary", 0.1) == {"features": 0.4, "refine": 0.2, "second": 0.3, "vocabulary": 0.1}
+    assert after(many, "vocabulary", 0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
+    without = after({"unigram": 0.2, "second": 0.8, "refine": 0.0}, "vocabulary", 0.1)
     assert without == pytest.approx({"unigram": 0.18, "second": 0.72, "refine": 0.0, "vocabulary": 0.1})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import plan_cells as script
-from private_topics import BudgetSplit, plan
+from private_topics import BudgetSplit, InputError, plan
 from private_topics.inference.carried import TAIL_SHARE, averaged_noise
 from private_topics.paper.experiments.synthetic_error import DELTA, SETTINGS
 from private_topics.planning import expected_errors as errors
@@ -306,3 +306,14 @@ def test_what_is_said():
     assert len(rich.remarks) == 3
     assert "N > √d" in rich.remarks[2]
     assert "N <= √d" in plan(10, 10_000, 3).remarks[2]
+
+
+def test_other_neighbours_need_less_noise_and_have_one_configuration():
+    """Fewer documents for the same topics; configurations that would refuse are left out."""
+    usual, emptied, added = (plan(20_000, 2_000, 20, neighbours=one) for one in ("replace", "zero-out", "add-remove"))
+    assert added.documents_needed == emptied.documents_needed < usual.documents_needed
+    assert emptied.expected_topics >= usual.expected_topics
+    assert [outcome.name for outcome in emptied.outcomes] == ["sequential"]
+    assert emptied.outcomes[0].error < usual.outcomes[0].error
+    with pytest.raises(InputError, match="'neighbours'"):
+        plan(20_000, 2_000, 20, neighbours="sometimes")

@@ -13,9 +13,11 @@ from hypothesis.extra.numpy import arrays
 from private_topics.errors import InputError
 from private_topics.privacy.lattice import (
     LARGEST_INTEGER,
+    coarse_enough,
     step_for,
     widened,
 )
+from private_topics.privacy.randomness import LARGEST_RATIO
 from private_topics.sums.quantised import rounded, truncated
 
 values = arrays(np.float64, 20, elements=st.floats(-1e3, 1e3))
@@ -90,3 +92,10 @@ def test_widened_covers_a_rounded_aggregate(first: np.ndarray, second: np.ndarra
     moved = np.linalg.norm((rounded(first, step) - rounded(second, step)) * step)
     assert moved <= widened(distance, step=step, entries=first.size)
     assert widened(1.0, float_error=0.125) >= 1.25
+
+
+@given(st.floats(1e-300, 1e300))
+def test_a_coarse_step_leaves_noise_that_can_be_drawn(sigma: float) -> None:
+    step = coarse_enough(sigma)
+    assert math.frexp(step)[0] == 0.5
+    assert LARGEST_RATIO / 8 <= sigma / step < LARGEST_RATIO / 4

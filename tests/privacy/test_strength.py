@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from private_topics.privacy.neighbours import Neighbours
 from private_topics.privacy.strength import USUAL, VERY_WEAK, WEAK, best_guess, guess_text, strength_of
 
 LEVELS = (USUAL, WEAK, VERY_WEAK)
@@ -56,3 +57,18 @@ def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
         said = float(guess_text(epsilon, 0.0).rsplit(" ", 1)[1].replace(",", ""))
         assert said == pytest.approx(1.0 / (1.0 - best_guess(epsilon, 0.0)), rel=0.05)
         assert math.isclose(1.0 - 1.0 / said, best_guess(epsilon, 0.0), rel_tol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "question"),
+    [
+        ("replace", "which of two equally likely users"),
+        ("zero-out", "an empty one"),
+        ("add-remove", "as likely as not"),
+    ],
+)
+def test_what_cannot_be_told_is_what_the_neighbours_differ_in(neighbours: Neighbours, question: str) -> None:
+    """An epsilon for emptied units bounds nothing of the kind for two units that both say something."""
+    guess = strength_of(1.0, 1e-6, 1000, "user", neighbours).guess
+    assert question in guess
+    assert ("which of two" in guess) == (neighbours == "replace")

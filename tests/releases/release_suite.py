@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, make_lda_corpus
-from private_topics.audit.neighbours import Base, extreme_units
+from private_topics.audit.neighbours import CENTRES, REMOVED, Base, extreme_units
 from private_topics.audit.recording import Fitted, RecordingRun, record, replay
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
@@ -27,6 +27,7 @@ from private_topics.fits.informed import INFORMED
 from private_topics.fits.private import FitSettings
 from private_topics.fits.published import NOT_PROVED
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.releases.release import Release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,9 +67,11 @@ def corpus(epsilon: float) -> Base:
     return Base.of(make_lda_corpus(N_DOCUMENTS, N_WORDS, 3, alpha0=alpha0, mean_length=length, random_state=0)[0])
 
 
-def settings_for(fit: Fit, epsilon: float) -> FitSettings:
+def settings_for(fit: Fit, epsilon: float, neighbours: Neighbours = REPLACE) -> FitSettings:
     alpha0, _ = CORPORA[epsilon]
-    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
+    model = PrivateSpectralLDA(
+        3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1, neighbours=neighbours
+    )
     return replace(settings_of(model), fit=fit, knowledge=knowledge(epsilon) if fit is INFORMED else None)
 
 
@@ -82,21 +85,23 @@ def knowledge(epsilon: float) -> PublicKnowledge:
 
 
 @cache
-def recorded(fit: Fit, epsilon: float, grouped: bool = False) -> Recorded:
+def recorded(fit: Fit, epsilon: float, grouped: bool = False, neighbours: Neighbours = REPLACE) -> Recorded:
     base = corpus(epsilon)
     if grouped:
         base = Base.of(base.counts, np.arange(N_DOCUMENTS) // 3)
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-        settings = settings_for(fit, epsilon)
+        settings = settings_for(fit, epsilon, neighbours)
         first, run = record(settings, *base.replaced([base.first_unit()]))
-        units = extreme_units(base, first.model.topics, first.model.alpha / first.model.alpha.sum())
+        units = extreme_units(base, first.model.topics, first.model.alpha / first.model.alpha.sum(), neighbours)
         fits, members = [first], {"as it was": [entering for entering, _ in run.seen]}
         few = [name for name in FEW if grouped or not name.startswith("user: ")]
+        few += [REMOVED] if neighbours == ADD_REMOVE else []
         assert set(few) <= set(units) | {"a word of topic 0, often"}, "a neighbour of another name"
         for name in filter(units.__contains__, few):  # one topic has no telling word
             neighbour, members[name] = replay(settings, run.seen, *base.replaced([units[name]]))
             fits.append(neighbour)
-    return Recorded(run, Family(tuple(released.event for _, released in run.seen), members), fits)
+    family = Family(tuple(released.event for _, released in run.seen), members, CENTRES[neighbours])
+    return Recorded(run, family, fits)
 
 
 @cache

@@ -83,7 +83,7 @@ def test_a_failed_audit_leaves_nothing_to_sign(model, tmp_path):
 
 def test_the_facts_stand_in_plain_words(model, tmp_path):
     text = page_of(content_of(model), tmp_path).text
-    for fact in ("Unit replaced document", "Documents 6,000", "Words 60", "Releases attacked"):
+    for fact in ("Unit attacked document", "Documents 6,000", "Words 60", "Releases attacked"):
         assert fact.replace(" ", "") in text.replace(" ", "")
     assert "Attacked: one document, replaced by any other, among 6,000 documents over 60 words." in text
     assert "weak by nature" in text

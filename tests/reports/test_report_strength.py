@@ -43,3 +43,11 @@ def test_two_models_together_are_weaker(model, tmp_path):
     page = comparison(weak, weak, tmp_path)
     assert "Together: weak." in page.text
     assert page.source.count('class="verdict" role="note"') == 2
+
+
+def test_guarantees_of_other_neighbours_do_not_add_up(model, tmp_path):
+    other = copy.copy(model)
+    other.privacy_ = replace(model.privacy_, relation="zero-out")
+    page = comparison(model, other, tmp_path)
+    assert "No joint guarantee." in page.text
+    assert "compare other neighbours (replace, zero-out)" in page.text

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from private_topics.audit.bounds import epsilon_of
 from private_topics.audit.games import Played, Residual, play, residual, seed_of, stakes_each, stakes_together
-from private_topics.audit.neighbours import Base, extreme_units
+from private_topics.audit.neighbours import CENTRES, Base, extreme_units
 from private_topics.audit.recording import (
     CorpusDependenceError,
     Entering,
@@ -67,7 +67,8 @@ def audit_privacy(
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))
     level = (1.0 - confidence) / (2 * len(events) + WHOLE_TESTS)
-    units = extreme_units(base, fitted.model.topics, fitted.model.alpha / fitted.model.alpha.sum())
+    prior = fitted.model.alpha / fitted.model.alpha.sum()
+    units = extreme_units(base, fitted.model.topics, prior, settings.neighbours)
     family, trouble = _replayed(settings, base, fitted, run, units, events, progress)
     farthest = [family.farthest(index) for index in range(len(events))]
     together = family.farthest_together()
@@ -126,7 +127,7 @@ def _replayed(
             continue
         if not other.like(fitted):
             trouble.append("The model depends on the corpus beyond its released values.")
-    return Family(events, members), list(dict.fromkeys(trouble))
+    return Family(events, members, CENTRES[settings.neighbours]), list(dict.fromkeys(trouble))
 
 
 def _group_trouble(

@@ -33,7 +33,7 @@ OTHER_SIZES = (2.0, 4.0, 0.5, 0.25)
 LARGEST_FACTOR = 2
 SMALLEST_PRIOR, SMALLEST_WEIGHT = 1e-6, 1e-15
 FROM_MODEL = ("n_components", "epsilon", "delta", "alpha0", "refine_steps", "configuration", "budget_split",
-              "calibration", "allow_unproved", "sampler")  # fmt: skip
+              "calibration", "allow_unproved", "sampler", "neighbours", "most_units")  # fmt: skip
 """Settings of a model; some of them the audit refuses."""
 
 Counted = tuple[sp.csr_array, np.ndarray | None]

@@ -1,4 +1,4 @@
-"""Neighbouring corpora: one unit, or several alike, replaced by units designed to move the releases far."""
+"""Neighbouring corpora: one unit, or several alike, replaced by units designed to move releases far, or by none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, ZERO_OUT, Neighbours
 
 LONG, LARGEST_COUNT = 1_000, 2**31 - 1
 TOLD_TOPICS = 4
@@ -66,11 +67,27 @@ def rows_of(documents: Sequence[Mapping[int, int]], n_words: int) -> sp.csr_arra
     rows = [row for row, document in enumerate(documents) for _ in document]
     words = [word for document in documents for word in document]
     values = [count for document in documents for count in document.values()]
-    return sp.csr_array((np.array(values, np.int64), (rows, words)), shape=(len(documents), n_words))
+    place = np.array(rows, np.int64), np.array(words, np.int64)
+    return sp.csr_array((np.array(values, np.int64), place), shape=(len(documents), n_words))
 
 
-def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str, sp.csr_array]:
-    """Extreme units of every kind, any two of which make neighbours; the words are chosen by the released topics."""
+EMPTIED, REMOVED = "empty", "removed"
+CENTRES: dict[Neighbours, str | None] = {REPLACE: None, ZERO_OUT: EMPTIED, ADD_REMOVE: REMOVED}
+"""The unit that one of two neighbours must have in the place where they differ; None where any two units do."""
+
+
+def absent(neighbours: Neighbours, n_words: int) -> sp.csr_array:
+    """In the place of a unit that is emptied, a document without words; of one that is removed, none at all."""
+    return rows_of([] if neighbours == ADD_REMOVE else [{}], n_words)
+
+
+def extreme_units(
+    base: Base, topics: np.ndarray, prior: np.ndarray, neighbours: Neighbours = REPLACE
+) -> dict[str, sp.csr_array]:
+    """Extreme units of every kind; the words are chosen by the released topics.
+
+    Any two of them make neighbours where units are replaced, else any of them and the one that `CENTRES` names.
+    """
     documents = extreme_documents(topics, prior)
     units = {name: rows_of([document], base.n_words) for name, document in documents.items()}
     if base.unit is not None:
@@ -79,6 +96,8 @@ def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str
         units["user: all of these"] = rows_of(list(documents.values()), base.n_words)
         lonely = [*list(documents.values())[1:2], *([{}] * (DOCUMENTS_OF_A_USER - 1))]
         units["user: empty but for one"] = rows_of(lonely, base.n_words)
+    if neighbours == ADD_REMOVE:
+        units[REMOVED] = absent(neighbours, base.n_words)
     return {"as it was": base.first_unit(), **units}
 
 
@@ -89,7 +108,7 @@ def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[i
     frequent, second, rare = order[0], order[1 % len(order)], order[-1]
     telling = [int(np.argmax(row / np.maximum(marginal, 1e-300))) for row in topics[:TOLD_TOPICS]]
     found: dict[str, dict[int, int]] = {
-        "empty": {},
+        EMPTIED: {},
         "a frequent word, often": {frequent: LONG},
         "another frequent word, often": {second: LONG},
         "a rare word, often": {rare: LONG},

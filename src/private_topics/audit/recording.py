@@ -114,9 +114,14 @@ def fitted_in(run: PrivateRun, settings: FitSettings, counts: Any, groups: Any) 
         return Fitted(*fit.model(context, f"the vocabulary of {context.n_words:,} words"))
 
 
+def _noise_of(settings: FitSettings) -> dict[str, Any]:
+    noise = {"sampler": settings.sampler, "noise_seed": settings.noise_seed}
+    return noise | {"neighbours": settings.neighbours}
+
+
 def record(settings: FitSettings, counts: Any, groups: Any) -> tuple[Fitted, RecordingRun]:
     """A real fit, and what entered and left each of its releases."""
-    run = RecordingRun(settings.budget, sampler=settings.sampler, noise_seed=settings.noise_seed)
+    run = RecordingRun(settings.budget, **_noise_of(settings))
     return fitted_in(run, settings, counts, groups), run
 
 
@@ -124,7 +129,7 @@ def replay(
     settings: FitSettings, recorded: list[tuple[Entering, Released]], counts: Any, groups: Any
 ) -> tuple[Fitted, list[Entering]]:
     """The same fit on a neighbour, with every released value held fixed."""
-    run = ReplayingRun(settings.budget, recorded, sampler=settings.sampler, noise_seed=settings.noise_seed)
+    run = ReplayingRun(settings.budget, recorded, **_noise_of(settings))
     fitted = fitted_in(run, settings, counts, groups)
     if len(run.entering) != len(recorded):
         raise CorpusDependenceError("A neighbouring corpus has fewer releases than the recorded one.")

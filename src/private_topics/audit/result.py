@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from private_topics.audit.neighbours import Base
+from private_topics.privacy.neighbours import REPLACE
 from private_topics.releases.moments import UNIGRAM
 
-SETTINGS = ("n_components", "epsilon", "delta", "alpha0", "configuration", "refine_steps", "random_state")
+SETTINGS = ("n_components", "epsilon", "delta", "alpha0", "configuration", "refine_steps", "neighbours",
+            "random_state")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ def coverage(result: AuditResult, model: Mapping[str, Any]) -> dict[str, Any]:
     found["not_in_model"] = [name for name in attacked if name not in claimed]
     found["same_order"] = _among(claimed, attacked) == _among(attacked, claimed)
     found["other_settings"] = [name for name in SAME_SETTINGS if model.get(name) != audited.get(name)]
+    if model.get("relation", REPLACE) != audited.get("relation", REPLACE):
+        found["other_settings"].append("neighbours")
     found["noise"] = _noise(audited, model)
     found["same_noise"] = all(abs(ratio - 1.0) <= SAME_NOISE for ratio in found["noise"] or [])
     return found | {"complete": _complete(found)}

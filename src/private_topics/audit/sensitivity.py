@@ -1,7 +1,8 @@
 """How far neighbours move what enters each release, compared with the sensitivity declared for it.
 
 Aggregates are integers, so where a distance comes close to the sensitivity the two are compared in rational
-arithmetic: there is no tolerance. Any two members of a family differ in one unit alone, so every pair is tried.
+arithmetic: there is no tolerance. Any two members of a family differ in one unit alone, so every pair is tried; where
+neighbours are emptied or removed units, every pair of which one member is that.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Family:
 
     events: tuple[GaussianEvent, ...]
     members: dict[str, list[Entering]]
+    centre: str | None = None
+    """The member that every pair of neighbours has; None where any two are neighbours."""
 
     def squared_distances(self, release: int) -> np.ndarray:
         """Distances in units of the declared sensitivity, for each pair of members."""
@@ -49,7 +52,13 @@ class Family:
         moved *= entering[0].query.step / entering[0].query.sensitivity
         gram = moved @ moved.T
         square = np.diag(gram)
-        return np.asarray(np.maximum(square[:, None] + square[None, :] - 2.0 * gram, 0.0))
+        distances = np.maximum(square[:, None] + square[None, :] - 2.0 * gram, 0.0)
+        return np.asarray(distances * self._are_neighbours)
+
+    @property
+    def _are_neighbours(self) -> np.ndarray:
+        is_centre = np.array([self.centre in (None, name) for name in self.members])
+        return is_centre[:, None] | is_centre[None, :]
 
     def farthest(self, release: int) -> Farthest:
         squares = self.squared_distances(release)

@@ -3,7 +3,8 @@
 Final model: fits with and without a group of canaries; the score is how much likelier the model makes one canary
 than the other. One run: independent fair coins decide which of two words each group of canaries repeats; the attacker
 reads one released value and guesses every coin (Steinke, Nasr and Jagielski 2023; the bound is that of Mahloujifar,
-Melis and Chaudhuri 2024). Neighbours replace units in both: flipping one coin replaces the units of one group.
+Melis and Chaudhuri 2024). Neighbours replace units in both: flipping one coin replaces the units of one group. Where
+neighbours are emptied or removed units, a coin decides whether a group is there.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import scipy.sparse as sp
 
 from private_topics.audit.bounds import mu_of_one_run, mu_of_scores
 from private_topics.audit.games import TARGET, TRAINING, seed_of
-from private_topics.audit.neighbours import Base, rows_of
+from private_topics.audit.neighbours import Base, absent, rows_of
 from private_topics.audit.recording import fit_quietly, record
 from private_topics.audit.sensitivity import copies_for
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.fits.private import FitSettings
+from private_topics.privacy.neighbours import REPLACE
 from private_topics.releases.moments import UNIGRAM
 
 LARGEST_PART = 0.5
@@ -80,7 +82,8 @@ def attack_in_one_run(settings: FitSettings, base: Base, *, mu: float, level: fl
     """Groups of canaries, each repeating one or the other of two words; all guessed from the unigram release.
 
     `mu` is that of the release. A document of one word moves the release by one along that word, so the attacker
-    compares the two words of a group, less what the rest of the corpus, which is known, puts there.
+    compares the two words of a group, less what the rest of the corpus, which is known, puts there. Where a group is
+    there or not, it has the second of the words, and the attacker looks for half of its weight.
     """
     copies = copies_for(mu, TARGET, max(1, int(LARGEST_PART * base.n_units)))
     groups = min(base.n_words // 2, int(LARGEST_PART * base.n_units) // copies)
@@ -90,11 +93,18 @@ def attack_in_one_run(settings: FitSettings, base: Base, *, mu: float, level: fl
     pairs = random.permutation(base.n_words)[: 2 * groups].reshape(groups, 2)
     coins = random.integers(0, 2, groups)
     chosen = pairs[np.arange(groups), coins]
-    units = [rows_of([{int(word): CANARY_LENGTH}], base.n_words) for word in chosen for _ in range(copies)]
+    kinds = [rows_of([{int(word): CANARY_LENGTH}], base.n_words) for word in chosen]
+    replaced = settings.neighbours == REPLACE
+    if not replaced:
+        nothing = absent(settings.neighbours, base.n_words)
+        kinds = [kind if coin else nothing for kind, coin in zip(kinds, coins, strict=True)]
+        chosen = chosen[coins == 1]
+    units = [kind for kind in kinds for _ in range(copies)]
     _, run = record(replace(settings, noise_seed=seed_of(settings.noise_seed, 4)), *base.replaced(units))
     entering, released = next(one for one in run.seen if one[0].query.name == GUESSED_FROM)
     rest = entering.aggregate * entering.query.step
     np.subtract.at(rest, chosen, float(copies))
     seen = (released.value - rest)[pairs]
-    correct = int(np.count_nonzero((seen[:, 1] > seen[:, 0]) == coins))
+    guesses = seen[:, 1] > (seen[:, 0] if replaced else copies / 2.0)
+    correct = int(np.count_nonzero(guesses == coins))
     return Attack(mu_of_one_run(correct, groups, level) / copies, copies, groups, correct)

@@ -131,12 +131,14 @@ def plan(
     delta: options.Delta = 1e-6,
     alpha0: options.Alpha0 = 1.0,
     mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = 50.0,
+    neighbours: options.Neighbours = "replace",
     as_json: options.Json = False,
 ) -> None:
     """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
     from private_topics.planning.plan import plan as forecast
 
-    plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, alpha0=alpha0, mean_length=mean_length)
+    assumed: dict[str, Any] = {"alpha0": alpha0, "mean_length": mean_length, "neighbours": neighbours}
+    plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, **assumed)
     if as_json:
         print_json(_plan_facts(plan))
         return

@@ -19,6 +19,8 @@ def fit(
     topics: options.Topics = 10,
     epsilon: options.EpsilonIfPrivate = None,
     delta: options.DeltaIfPrivate = None,
+    neighbours: options.Neighbours = "replace",
+    most_units: options.MostUnits = None,
     no_privacy: options.NoPrivacy = False,
     vocabulary: options.Vocabulary = None,
     vocabulary_size: options.VocabularySize = None,
@@ -37,7 +39,7 @@ def fit(
 ) -> None:
     """Learn topics from text or counts under differential privacy, and write a model file."""
     if no_privacy:
-        _refuse_privacy_options(epsilon, delta, vocabulary, given, reading, charged)
+        _refuse_privacy_options(epsilon, delta, neighbours, most_units, vocabulary, given, reading, charged)
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
     from private_topics.cli.knowledge import knowledge_of, worth_using
@@ -64,10 +66,11 @@ def fit(
     settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
-        settings |= {"sampler": sampler, "ledger": ledger}
+        settings |= {"sampler": sampler, "ledger": ledger, "neighbours": neighbours, "most_units": most_units}
         settings |= run.privacy_settings(epsilon, delta)
     model = run.new_model(topics, private=not no_privacy, **settings)
-    with run.shown(screen, model, show_documents=reading.unit is None, informed=known is not None) as progress:
+    counted = reading.unit is None and neighbours != "add-remove"  # else the number of documents is not public
+    with run.shown(screen, model, show_documents=counted, informed=known is not None) as progress:
         if words is None:
             run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size, known)
         else:
@@ -89,6 +92,8 @@ def _refuse_engine_options(engine: str, master: str | None, no_privacy: bool) ->
 def _refuse_privacy_options(
     epsilon: float | None,
     delta: float | None,
+    neighbours: str,
+    most_units: int | None,
     vocabulary: str | None,
     given: options.Known,
     reading: options.Reading,
@@ -96,6 +101,7 @@ def _refuse_privacy_options(
 ) -> None:
     named = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
     named |= {"--ledger": charged.ledger, "--corpus": charged.corpus, "--public-corpus": given.public_corpus}
+    named |= {"--neighbours": None if neighbours == "replace" else neighbours, "--most-units": most_units}
     contradicted = [name for name, value in named.items() if value is not None]
     contradicted += [f"--knowledge {name}" for name in given.knowledge or [] if name != "none"]
     if vocabulary == "private" or (vocabulary or "").split(":")[0] == "candidates":

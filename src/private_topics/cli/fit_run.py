@@ -175,8 +175,8 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
         return
     statement = model.privacy_
     screen.say(
-        f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.n_units:,} "
-        f"{statement.unit}s, proved; epsilon spent {statement.epsilon_spent:.4g}."
+        f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.units}, "
+        f"proved; epsilon spent {statement.epsilon_spent:.4g}."
     )
     if statement.strength.warning:
         screen.say(f"warning: {statement.strength.warning}")

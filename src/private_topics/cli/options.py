@@ -64,6 +64,19 @@ EpsilonIfPrivate = Annotated[
     float | None, Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak. 1 if not given.")
 ]
 DeltaIfPrivate = Annotated[float | None, Option(help="Well below one over the number of units. 1e-6 if not given.")]
+Neighbours = Annotated[
+    str,
+    Option(
+        metavar="replace|zero-out|add-remove",
+        help="What the guarantee compares: corpora of which one unit is replaced by any other, emptied, or added or "
+        "removed. The last two need less noise, and their epsilon promises less. With add-remove the number of units "
+        "is not public: it is released first.",
+    ),
+]
+MostUnits = Annotated[
+    int | None,
+    Option(min=1, help="With --neighbours add-remove: the corpus has no more units; 4,000,000 if not given."),
+]
 NoPrivacy = Annotated[bool, Option("--no-privacy", help="Fit without any guarantee.")]
 Alpha0 = Annotated[float, Option(help="Sum of the Dirichlet prior over topics.")]
 RefineStepsOrUsual = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,8 @@ def private(
     output: Annotated[Path, typer.Option("--output", "-o", help="List to write, one word per line.")],
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
+    neighbours: options.Neighbours = "replace",
+    most_units: options.MostUnits = None,
     size: options.VocabularySize = None,
     candidates: Annotated[
         str | None,
@@ -64,12 +66,14 @@ def private(
     tokeniser = tokeniser_of(reading, candidates)
     wanted = selection(candidates, size, most_words, tokeniser)
     texts = texts_of(source, reading)
-    with screen.progress(stages=None, show_documents=reading.unit is None) as progress:
-        words, run = make_vocabulary(texts, budget, wanted, tokeniser, ledger=ledger, progress=progress)
+    compared: dict[str, Any] = {"neighbours": neighbours, "most_units": most_units}
+    counted = reading.unit is None and neighbours != "add-remove"  # else the number of documents is not public
+    with screen.progress(stages=None, show_documents=counted) as progress:
+        words, run = make_vocabulary(texts, budget, wanted, tokeniser, ledger=ledger, progress=progress, **compared)
     write_whole_text(output, list_text(words))
     screen.say(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
-        f"{'documents' if reading.unit is None else 'users'}, epsilon spent {run.epsilon_spent:.4g}."
+        f"{'documents' if reading.unit is None else 'users'} ({neighbours}), epsilon spent {run.epsilon_spent:.4g}."
     )
     if shown.as_json:
         print_json({"words": len(words), "file": str(output), "epsilon": epsilon, "delta": delta})

@@ -28,6 +28,7 @@ class CorpusSize:
 
 class Corpus(ABC):
     """Documents somewhere. The number of units and of words are public; nothing else is, until noise is added.
+    (Where the number of units is not, a fit is given an `OfReleasedSize`.)
 
     A private fit asks for `total` only. The methods below it serve fits without privacy, which an engine need not
     support.
@@ -69,6 +70,17 @@ class Corpus(ABC):
         raise InputError(
             f"{type(self).__name__} computes the sums of private fits only. Use engine='local' or 'gpu'."
         )
+
+
+class OfReleasedSize(Corpus):
+    """A corpus whose number of units is not public: who is given it sees the released number and sums."""
+
+    def __init__(self, corpus: Corpus, n_units: int) -> None:
+        self._corpus, self.n_units = corpus, n_units
+        self.n_words, self.grouped = corpus.n_words, corpus.grouped
+
+    def total(self, unit_sum: UnitSum) -> Totals:
+        return self._corpus.total(unit_sum)
 
 
 ENGINES = {

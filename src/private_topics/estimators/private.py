@@ -11,19 +11,22 @@ import numpy as np
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
-from private_topics.fits.fit import BudgetSplit, Spectrum
+from private_topics.fits.fit import BudgetSplit, Fit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.parameters import check_parameters
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
+from private_topics.releases.units import MOST_UNITS
 
 
 class PrivateSpectralLDA(TopicEstimator):
-    """Latent Dirichlet allocation with (epsilon, delta)-differential privacy for documents, or users, replaced.
+    """Latent Dirichlet allocation with (epsilon, delta)-differential privacy for documents, or users.
 
-    The vocabulary (the columns of X) and the number of documents are taken as public.
+    The vocabulary (the columns of X) and the number of documents are taken as public; the latter is not with
+    neighbours="add-remove".
 
     Parameters
     ----------
@@ -41,6 +44,12 @@ class PrivateSpectralLDA(TopicEstimator):
         refinement goes to the spectral stage where refine_steps is 0. Where epsilon adds up (published calibrations,
         delta=0) the fractions are fixed. A vocabulary that `fit_texts` releases takes a tenth, from the refinement.
     knowledge : `PublicKnowledge` of the words, aligned to the columns of X; with the sequential configuration.
+    neighbours : what the guarantee compares: corpora of which one unit is replaced by any other ("replace"), emptied
+        ("zero-out") or added or removed ("add-remove"). The first is the strongest and needs the most noise; the last
+        two need less by a factor of √2 or 2, and their epsilon means less by as much. With "add-remove" the number of
+        units is not public: it is released first, for a hundredth of the budget. With the sequential configuration.
+    most_units : with "add-remove", a public number that the units do not exceed; 4,000,000 if None. It sets the
+        digits that a sum has; a corpus that turns out larger is refused after it was charged.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
         (extra `gpu`). Noise is added here, and the result does not depend on the engine.
@@ -73,6 +82,8 @@ class PrivateSpectralLDA(TopicEstimator):
         refine_steps: int = 4,
         budget_split: BudgetSplit | None = None,
         knowledge: PublicKnowledge | None = None,
+        neighbours: Neighbours = REPLACE,
+        most_units: int | None = None,
         sampler: str = "fast",
         engine: str = "local",
         n_jobs: int | None = None,
@@ -91,6 +102,8 @@ class PrivateSpectralLDA(TopicEstimator):
         self.refine_steps = refine_steps
         self.budget_split = budget_split
         self.knowledge = knowledge
+        self.neighbours = neighbours
+        self.most_units = most_units
         self.sampler = sampler
         self.engine = engine
         self.n_jobs = n_jobs
@@ -162,10 +175,16 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
     check_parameters(model)
     if model.engine != "local" and not fit.any_engine:
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
+    _check_neighbours(model, fit, name)
     if model.budget_split is not None:
         if not isinstance(model.budget_split, BudgetSplit):
             raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
         fit.check_split(model.budget_split, refined=bool(model.refine_steps))
+        if model.neighbours == ADD_REMOVE and not model.budget_split["units"] > 0:
+            raise PrivacyError(
+                "neighbours='add-remove' needs a fraction for the number of units: pass budget_split=None, or "
+                "BudgetSplit(units=…, …)."
+            )
     noted = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
     settings = FitSettings(
         fit=fit,
@@ -186,8 +205,23 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
         | {parameter: getattr(model, parameter) for parameter in noted}
         | ({} if known is None else {"knowledge": known.name, "knowledge_sha256": known.digest})
         | {"private": model.noise_seed is None},
+        neighbours=model.neighbours,
+        most_units=MOST_UNITS if model.most_units is None else int(model.most_units),
     )
     return settings.informed_by(known, known) if isinstance(known, PublicKnowledge) else settings
+
+
+def _check_neighbours(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:
+    if model.neighbours != REPLACE and not fit.any_neighbours:
+        raise InputError(
+            f"neighbours={model.neighbours!r} belongs to configuration='sequential': the other configurations are "
+            f"proved for replaced units. Got configuration={model.configuration!r} instead."
+        )
+    if model.most_units is not None and model.neighbours != ADD_REMOVE:
+        raise InputError(
+            f"The 'most_units' parameter of {name} belongs to neighbours='add-remove': otherwise the number of units "
+            "is public."
+        )
 
 
 def fit_in(

@@ -37,10 +37,13 @@ from private_topics.estimators.vocabularies import (
 from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.private import PrivateFit
 from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
+from private_topics.parameters import CONSTRAINTS, check
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.progress import SILENT, Progress
+from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, release_units
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 if TYPE_CHECKING:
@@ -122,14 +125,31 @@ def make_vocabulary(
     tokeniser: Tokeniser | None = None,
     *,
     ledger: Any = None,
+    neighbours: Neighbours = REPLACE,
+    most_units: int | None = None,
     progress: Progress = SILENT,
 ) -> tuple[list[str], PrivateRun]:
-    """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it."""
+    """A vocabulary alone, private or chosen among candidates, for a whole budget, and the run that released it.
+
+    `neighbours` and `most_units` as in `PrivateSpectralLDA`.
+    """
+    check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "make_vocabulary")
+    check(CONSTRAINTS["most_units"], most_units, "most_units", "make_vocabulary", optional=True)
+    if most_units is not None and neighbours != ADD_REMOVE:
+        raise InputError("The 'most_units' parameter of make_vocabulary belongs to neighbours='add-remove'.")
     refuse_strict(texts)
-    account = FitAccount(ledger, {"estimator": "vocabulary", **vocabulary.noted}, what="vocabulary")
-    run = PrivateRun(budget, reserve=account.reserve, threshold_delta=vocabulary.threshold_share * budget.delta)
+    noted = {"estimator": "vocabulary", **vocabulary.noted}
+    account = FitAccount(ledger, noted, what="vocabulary", neighbours=neighbours)
+    threshold_delta = vocabulary.threshold_share * budget.delta
+    run = PrivateRun(budget, reserve=account.reserve, threshold_delta=threshold_delta, neighbours=neighbours)
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
-    words, _ = released_words(run, 1.0, texts, vocabulary, tokeniser, account, progress)
+    share, released_number = 1.0, None
+    if neighbours == ADD_REMOVE:
+        share, most = 1.0 - UNITS_SHARE, MOST_UNITS if most_units is None else int(most_units)
+        released_number = partial(release_units, run, share=UNITS_SHARE, most_units=most)
+    words, _ = released_words(
+        run, share, texts, vocabulary, tokeniser, account, progress, release_number=released_number
+    )
     account.finish(lambda: hashlib.sha256(list_text(words).encode()).hexdigest())
     return words, run
 
@@ -193,7 +213,10 @@ def _fit_with_vocabulary(
     counted = _counter(model, progress)
     threshold_delta = vocabulary.threshold_share * settings.budget.delta
     fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **vocabulary.noted)
-    words, n_units = released_words(fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs)
+    released_number = fit.counted if settings.neighbours == ADD_REMOVE else None
+    words, n_units = released_words(
+        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, released_number
+    )
     if not words:
         raise PrivacyError(
             "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "

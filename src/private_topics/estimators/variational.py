@@ -7,7 +7,7 @@ estimators.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -26,7 +26,7 @@ from private_topics.fits.variational import (
     online_topics,
     private_word_prior,
 )
-from private_topics.parameters import check_parameters
+from private_topics.parameters import check_parameters, one_of
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.statement import PrivacyStatement, statement_of
@@ -121,6 +121,7 @@ class PrivateVariationalLDA(TopicEstimator):
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
         `reserve(budget, **kind)`, which raises to refuse. There the epsilons of subsampled fits add up.
     noise_seed : fixed noise and minibatches, for tests only: the model then says `private=False`.
+    neighbours : "replace", the only ones for which minibatches are proved.
     random_state : seed of the first topics, never of the noise or the minibatches.
     verbose : print each minibatch to standard error.
 
@@ -130,6 +131,8 @@ class PrivateVariationalLDA(TopicEstimator):
     doc_topic_prior_ : (n_components,), `alpha0` in equal parts.
     privacy_ : `PrivacyStatement`.
     """
+
+    _constraints: ClassVar = {"neighbours": one_of("replace")}
 
     def __init__(
         self,
@@ -147,6 +150,7 @@ class PrivateVariationalLDA(TopicEstimator):
         n_jobs: int | None = None,
         ledger: Any = None,
         noise_seed: int | None = None,
+        neighbours: str = "replace",
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
@@ -163,6 +167,7 @@ class PrivateVariationalLDA(TopicEstimator):
         self.n_jobs = n_jobs
         self.ledger = ledger
         self.noise_seed = noise_seed
+        self.neighbours = neighbours
         self.random_state = random_state
         self.verbose = verbose
 

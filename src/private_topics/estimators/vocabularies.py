@@ -6,7 +6,7 @@ read the same units, documents or the users that label them, and only the words 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from itertools import chain, tee
 from typing import Any, ClassVar
@@ -29,13 +29,14 @@ from private_topics.releases.vocabulary import (
 
 TOO_FEW = (
     "A private vocabulary needs at least {fewest:,} documents, or users, at this budget: with {number:,} a word can "
-    "reach its threshold only through noise. Nothing was charged. Give a public word list, more documents or a "
-    "larger epsilon."
+    "reach its threshold only through noise. {charged} Give a public word list, more documents or a larger epsilon."
 )
 NOBODY_ELSE = (
     "A private vocabulary needs at least {fewest:,} documents, or users: with {number:,} there is nobody to replace. "
-    "Nothing was charged."
+    "{charged}"
 )
+NOTHING = "Nothing was charged."
+THEIR_NUMBER = "That is a noisy number, and what was charged stays charged."
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,12 @@ def released_words(
     account: FitAccount,
     progress: Progress,
     n_jobs: int | None = None,
+    release_number: Callable[[int], int] | None = None,
 ) -> tuple[list[str], int]:
     """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
 
     The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
+    Where the number of units is not public, `release_number` makes of it one that may be seen, and is charged.
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
@@ -137,12 +140,13 @@ def released_words(
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
         units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs, frozenset(names))
-        counter = _Counted(units, FEWEST_UNITS, NOBODY_ELSE, account)
+        fewest = FEWEST_UNITS if release_number is None else 1
+        counter = _Counted(units, fewest, NOBODY_ELSE, account, release_number)
         words = release_candidates(run, counter, names, share=share, **limits)
     else:
         units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs)
         fewest = units_needed(run, share, vocabulary.most_words_per_unit)
-        counter = _Counted(units, fewest, TOO_FEW, account)
+        counter = _Counted(units, fewest, TOO_FEW, account, release_number)
         words = release_vocabulary(run, counter, share=share, **limits)
     account.note(n_words=len(words))
     return words, counter.number
@@ -158,17 +162,33 @@ def refuse_strict(texts: Any) -> None:
 
 
 class _Counted:
-    """Passes units on and counts them; fewer than `fewest` are refused at the end, before anything is charged."""
+    """Passes units on and counts them; fewer than `fewest` are refused at the end, before words are charged.
 
-    def __init__(self, units: Iterable[Iterable[str]], fewest: int, refusal: str, account: FitAccount) -> None:
-        self.units, self.fewest, self.refusal, self.account, self.number = units, fewest, refusal, account, 0
+    `number` is public: the count, or what `release_number` makes of it.
+    """
+
+    def __init__(
+        self,
+        units: Iterable[Iterable[str]],
+        fewest: int,
+        refusal: str,
+        account: FitAccount,
+        release_number: Callable[[int], int] | None,
+    ) -> None:
+        self.units, self.fewest, self.refusal, self.account = units, fewest, refusal, account
+        self.release_number, self.number = release_number, 0
 
     def __iter__(self) -> Iterator[Iterable[str]]:
+        seen = 0
         for unit in self.units:
-            self.number += 1
+            seen += 1
             yield unit
+        if self.release_number is not None and seen == 0:
+            raise InputError("The corpus is empty: a vocabulary needs at least one document.")
+        self.number = seen if self.release_number is None else self.release_number(seen)
         if self.number < self.fewest:
-            raise InputError(self.refusal.format(fewest=self.fewest, number=self.number))
+            charged = NOTHING if self.release_number is None else THEIR_NUMBER
+            raise InputError(self.refusal.format(fewest=self.fewest, number=self.number, charged=charged))
         self.account.note(n_units=self.number)
 
 

@@ -17,6 +17,7 @@ from private_topics.paper.graph import SEQUENTIAL_GRAPH, SEQUENTIAL_SUMMARY, Pla
 from private_topics.releases.candidates import CANDIDATES
 from private_topics.releases.release import Release
 from private_topics.releases.statistic import MINIBATCH
+from private_topics.releases.units import UNITS
 from private_topics.releases.vocabulary import VOCABULARY
 
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
@@ -24,6 +25,8 @@ VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
 CANDIDATES_ALONE = Fit("candidate words", (CANDIDATES,), None, {"vocabulary": 1.0})
 OF_WORDS = (VOCABULARY, CANDIDATES)
 """Releases with which any fit may begin: they choose its vocabulary."""
+BEGINNINGS = (UNITS, *OF_WORDS)
+"""Releases that may come before those of a fit's own list."""
 WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE)
 PRIVATE = SEQUENTIAL, INFORMED, *PROVED.values(), PURE
 FITS: dict[str, Fit] = {fit.name: fit for fit in (*PRIVATE, *PUBLISHED.values(), VARIATIONAL, *WITHOUT_TOPICS)}
@@ -76,13 +79,13 @@ def proved_fit(configuration: int | str) -> Fit:
 
 
 def release_behind(line: str, configuration: str) -> Release | None:
-    """The release that a line of a statement is about; any fit may begin with a private vocabulary.
+    """The release that a line of a statement is about; any fit may begin with one of `BEGINNINGS`.
 
     A fit of one release may sum it up in a line of another name.
     """
-    of_words = next((release for release in OF_WORDS if release.made(line)), None)
-    if of_words is not None:
-        return of_words
+    beginning = next((release for release in BEGINNINGS if release.made(line)), None)
+    if beginning is not None:
+        return beginning
     fit = FITS.get(configuration)
     if fit is None:
         return None

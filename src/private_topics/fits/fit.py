@@ -55,6 +55,7 @@ class Fit:
     pure : whether there is no delta at all.
     reasons : why its guarantee is not proved; empty where it is.
     any_engine : whether all of its sums are exact, so that any engine can compute them.
+    any_neighbours : whether its proofs hold for every kind of neighbours, and not for replaced units alone.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Fit:
     pure: bool = False
     reasons: tuple[str, ...] = ()
     any_engine: bool = True
+    any_neighbours: bool = False
 
     @property
     def adds_up(self) -> bool:
@@ -87,7 +89,7 @@ class Fit:
 
         The smaller the `eigenvalue` of the whitened tensor, the more of the refinement's fraction goes to the tensor.
         """
-        split = BudgetSplit(**after_vocabulary(fractions or self.fractions, vocabulary))
+        split = BudgetSplit(**after(fractions or self.fractions, "vocabulary", vocabulary))
         if not refine_steps:
             return split.without_refinement()
         if not split["refine"]:
@@ -120,14 +122,17 @@ class Fit:
         return PrivateRun(budget, **noise)
 
 
-def after_vocabulary(fractions: Mapping[str, float], share: float) -> Mapping[str, float]:
-    """The fractions of a fit whose vocabulary takes `share`: the larger of refinement and features pays, else all."""
+def after(fractions: Mapping[str, float], first: str, share: float) -> Mapping[str, float]:
+    """The fractions of a fit of which a release before it, such as its vocabulary, takes `share`.
+
+    The larger of refinement and features pays, else all.
+    """
     if not share:
         return fractions
     payer = max(("refine", "features"), key=lambda name: fractions.get(name, 0.0))
     if fractions.get(payer, 0.0) > share:
-        return {**fractions, payer: fractions[payer] - share, "vocabulary": share}
-    return {name: (1.0 - share) * part for name, part in fractions.items()} | {"vocabulary": share}
+        return {**fractions, payer: fractions[payer] - share, first: share}
+    return {name: (1.0 - share) * part for name, part in fractions.items()} | {first: share}
 
 
 class BudgetSplit(Mapping[str, float]):
@@ -213,7 +218,8 @@ def _rebuilt(fractions: dict[str, float]) -> BudgetSplit:
 
 def _defaults() -> dict[str, float]:
     """The fractions of the sequential fit; zero for those that releases of other fits name."""
-    from private_topics.fits.choice import FITS  # whose fits make splits of their own
+    from private_topics.fits.choice import BEGINNINGS, FITS  # whose fits make splits of their own
 
-    named = [release.share for fit in FITS.values() for release in fit.releases if release.share is not None]
+    listed = [*(release for fit in FITS.values() for release in fit.releases), *BEGINNINGS]
+    named = [release.share for release in listed if release.share is not None]
     return dict.fromkeys([*FITS["sequential"].fractions, *named], 0.0) | dict(FITS["sequential"].fractions)

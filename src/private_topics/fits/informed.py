@@ -88,7 +88,7 @@ def model(context: FitContext) -> PrivateModel:
     if context.n_words > MOST_ROWS:
         raise InputError(f"A private fit with public knowledge takes at most {MOST_ROWS} words.")
     context.progress.stage(sequential.STAGES[0])
-    if words_enough(context.run.mu_total * context.n_units, context.n_topics) and not context.split["features"]:
+    if words_enough(context.mu * context.n_units, context.n_topics) and not context.split["features"]:
         return sequential.model(replace(context, releases=sequential.RELEASES))
     public = replace(context, releases=PUBLIC, split=_without_tensor(context.split))
     look = LOOK * public.share(UNIGRAM), SECOND_LOOK * public.share(PUBLIC_SECOND)
@@ -97,7 +97,8 @@ def model(context: FitContext) -> PrivateModel:
     context.progress.stage(sequential.STAGES[1])
     with one_order():
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
-    left = 1.0 - context.split.get("vocabulary", 0.0) - look[0]
+    before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
+    left = 1.0 - before - look[0]
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     moment, left = release_public_second(public, basis, look[1]), left - public.share(PUBLIC_NORMS)
@@ -136,7 +137,7 @@ def vectors_of(context: FitContext) -> np.ndarray:
 
 def basis_rank(context: FitContext) -> int:
     """The noise edge grows with the root of the rank, so few directions where noise is large."""
-    budget = context.run.mu_total * context.n_units
+    budget = context.mu * context.n_units
     return int(np.clip(budget / BUDGET_PER_DIRECTION, SMALLEST_RANK, LARGEST_RANK))
 
 
@@ -220,4 +221,4 @@ def topics_of_counts(context: FitContext, start: np.ndarray, unigram: np.ndarray
     return topics, context.alpha0 * shares_of(averaged.value)
 
 
-INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for)
+INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for, any_neighbours=True)

@@ -10,18 +10,20 @@ from typing import Any, Self
 from sklearn.utils import check_random_state
 
 from private_topics.corpus.counts.block_source import CountBlocks
-from private_topics.engines.protocol import Corpus, open_corpus
+from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
 from private_topics.errors import InputError
-from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel
+from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel, after
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.knowledge.public import PublicKnowledge
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours, gain
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import Progress
 from private_topics.releases.release import FitContext
+from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, bound_on_units, release_units
 from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.threads import limited_threads
 
@@ -50,6 +52,9 @@ class FitSettings:
     """What a ledger notes in addition to the cost of the fit."""
     unused: str | None = None
     """Public knowledge that says nothing of the words, as a statement names it."""
+    neighbours: Neighbours = REPLACE
+    most_units: int = MOST_UNITS
+    """What the number of units must not exceed, where it is not public."""
 
     def informed_by(
         self, knowledge: PublicKnowledge | None, source: PublicKnowledge | KnowledgeSource
@@ -70,7 +75,15 @@ class FitSettings:
     def default_split(self, fractions: Mapping[str, float] | None = None, vocabulary: float = 0.0) -> BudgetSplit:
         """The default split of these settings; `vocabulary`: what a released vocabulary takes before."""
         eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
+        fractions = after(fractions or self.fit.fractions, "units", self.units_share)
         return self.fit.split(self.refine_steps, eigenvalue, fractions, vocabulary)
+
+    @property
+    def units_share(self) -> float:
+        """The part of the budget for the number of units; none where it is public."""
+        if self.neighbours != ADD_REMOVE:
+            return 0.0
+        return UNITS_SHARE if self.split is None else self.split["units"]
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -88,14 +101,14 @@ class PrivateFit:
     account: FitAccount
     run: PrivateRun
     n_units: int | None = None
-    """The units of the corpus, if an earlier release of the run counted them."""
+    """The units of the corpus, if an earlier release of the run counted them: as they are public, or released."""
     vocabulary_share: float = 0.0
     """Of the budget, if that release was the vocabulary."""
 
     @classmethod
     def begin(cls, settings: FitSettings, *, threshold_delta: float = 0.0, **noted: Any) -> Self:
         """Nothing is charged before the first release."""
-        account = FitAccount(settings.ledger, settings.noted | noted)
+        account = FitAccount(settings.ledger, settings.noted | noted, neighbours=settings.neighbours)
         kind = {"threshold_delta": threshold_delta} if threshold_delta else {}
         run = settings.fit.run(
             settings.budget,
@@ -103,6 +116,7 @@ class PrivateFit:
             sampler=settings.sampler,
             noise_seed=settings.noise_seed,
             **kind,
+            **_relation(settings),
         )
         return cls(settings, account, run)
 
@@ -110,17 +124,22 @@ class PrivateFit:
     def over(self, blocks: CountBlocks, groups: Any = None) -> Iterator[FitContext]:
         """The corpus as the engine sees it, with everything else that the fit needs."""
         settings = self.settings
-        corpus = open_corpus(settings.engine, blocks, groups)
+        opened = open_corpus(settings.engine, blocks, groups)
         try:
-            self._check_units(corpus)
-            self.account.protects(*units_of(corpus, blocks, groups))
+            self._check_units(opened)
+            self.account.protects(*units_of(opened, blocks, groups))
             if self.n_units is None:
-                self.account.note(n_units=corpus.n_units, n_words=corpus.n_words)
+                self.account.note(n_words=opened.n_words)
+            corpus = self._counted(opened)
+            warn_if_delta_large(settings.budget.delta, corpus.n_units)
+            if self.n_units is None:
+                self.account.note(n_units=corpus.n_units)
             yield FitContext(
                 run=self.run,
                 corpus=corpus,
                 releases=settings.fit.releases,
                 split=self._split(corpus),
+                most_units=self._bound_on_units(),
                 n_topics=settings.n_topics,
                 alpha0=settings.alpha0,
                 refine_steps=settings.refine_steps,
@@ -129,7 +148,26 @@ class PrivateFit:
                 progress=settings.progress,
             )
         finally:
-            corpus.close()
+            opened.close()
+
+    def counted(self, number: int) -> int:
+        """How many units there are, for all to see: under add-remove this is a release, the first one of the run."""
+        settings = self.settings
+        if settings.neighbours != ADD_REMOVE:
+            return number
+        return release_units(self.run, number, settings.units_share, settings.most_units)
+
+    def _counted(self, opened: Corpus) -> Corpus:
+        """The corpus as the fit may see it."""
+        if self.settings.neighbours != ADD_REMOVE:
+            return opened
+        return OfReleasedSize(opened, self.counted(opened.n_units) if self.n_units is None else self.n_units)
+
+    def _bound_on_units(self) -> int | None:
+        settings = self.settings
+        if settings.neighbours != ADD_REMOVE:
+            return None
+        return bound_on_units(self.run, settings.units_share, settings.most_units)
 
     def model(self, context: FitContext, vocabulary: str | None) -> tuple[PrivateModel, PrivacyStatement]:
         """Fit with the rest of the run's budget. `vocabulary` says what of it is public; None if nothing is."""
@@ -138,6 +176,8 @@ class PrivateFit:
         with limited_threads(settings.n_jobs):
             model = settings.fit.model(context)
         units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
+        if settings.neighbours == ADD_REMOVE:
+            units = f"that there is at least one {'user' if corpus.grouped else 'document'}"
         statement = statement_of(
             self.run,
             grouped=corpus.grouped,
@@ -162,21 +202,27 @@ class PrivateFit:
             return settings.split or fit.fractions
         fractions = fit.fractions
         if fit.fractions_for is not None:
-            budget = self.run.mu_total * corpus.n_units
+            budget = self.run.mu_total * gain(self.run.neighbours) * corpus.n_units
             fractions = fit.fractions_for(budget, settings.n_topics, corpus.n_words)
         return settings.default_split(fractions, self.vocabulary_share)
 
     def _check_units(self, corpus: Corpus) -> None:
-        check_units(corpus)
+        if self.settings.neighbours != ADD_REMOVE:
+            check_units(corpus)
         knowledge = self.settings.knowledge
         if knowledge is not None and knowledge.n_words != corpus.n_words:
             raise InputError(
                 f"The public knowledge is of {knowledge.n_words} words, the corpus has {corpus.n_words} columns: "
                 "they must be the same."
             )
-        if self.n_units is not None and corpus.n_units != self.n_units:
+        public = self.settings.neighbours != ADD_REMOVE
+        if public and self.n_units is not None and corpus.n_units != self.n_units:
             raise InputError("The corpus changed between two passes: it must give the same documents each time.")
-        warn_if_delta_large(self.settings.budget.delta, corpus.n_units)
+
+
+def _relation(settings: FitSettings) -> dict[str, Any]:
+    """For a run: what it calls neighbours. Runs of other fits know replaced units only."""
+    return {} if settings.neighbours == REPLACE else {"neighbours": settings.neighbours}
 
 
 def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any]:

@@ -95,7 +95,7 @@ def model(context: FitContext) -> PrivateModel:
 
 def model_of(context: FitContext, noisy_unigram: Released, unigram: np.ndarray) -> PrivateModel:
     """The rest of the fit, from the released unigram on."""
-    words = most_frequent(unigram, spectral_words(context.run.mu_total, context.n_units))
+    words = most_frequent(unigram, spectral_words(context.mu, context.n_units))
     context.progress.stage(STAGES[1])
     refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
     carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
@@ -210,8 +210,8 @@ def unigram_model(context: FitContext, first: Released, frame: Frame, share: flo
 
 def refined_words(context: FitContext, unigram: np.ndarray, mass: float) -> RefinedWords:
     steps = context.refine_steps
-    noise = averaged_noise(context.run.mu_total, context.share(REFINEMENT), steps) if steps else 0.0
+    noise = averaged_noise(context.mu, context.share(REFINEMENT), steps) if steps else 0.0
     return RefinedWords.of(unigram, noise / mass, context.n_topics)
 
 
-SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS)
+SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS, any_neighbours=True)

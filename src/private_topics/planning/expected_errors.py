@@ -24,6 +24,7 @@ from private_topics.inference.carried import (
 )
 from private_topics.paper.utility_bounds import Quantities
 from private_topics.privacy.curves import mu_of_budget
+from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
@@ -52,6 +53,7 @@ class PlannedFit:
     mean_length: float = 100.0
     refine_steps: int = 4
     found: int | None = field(default=None, repr=False)
+    neighbours: Neighbours = REPLACE
 
     @property
     def n_topics(self) -> int:
@@ -59,7 +61,13 @@ class PlannedFit:
 
     @property
     def mu(self) -> float:
-        return _mu(self.epsilon, self.delta)
+        """The mu at which replaced units have the noise of non-negative sums."""
+        return _mu(self.epsilon, self.delta) * gain(self.neighbours)
+
+    @property
+    def signed(self) -> float:
+        """The sensitivity of a sum with signs, at that mu."""
+        return 2.0 / gain(self.neighbours)
 
     @cached_property
     def words_per_topic(self) -> float:
@@ -185,13 +193,13 @@ def whitened_tensor_error(fit: PlannedFit, share: float) -> float:
     """The third moment inside the whitening, clipped by its bound for a typical document."""
     spread, length = math.sqrt(fit.mixing), fit.mean_length
     bound = fit.whitened_word**3 * (spread**3 + 3.0 * spread / length + 2.0 / length**2)
-    return _eigenvector_error(fit, 2.0 * bound / _strength(fit, share))
+    return _eigenvector_error(fit, fit.signed * bound / _strength(fit, share))
 
 
 def frame_error(fit: PlannedFit, share: float) -> float:
     """The second moment inside the frame, where it is about the identity."""
     bound = fit.whitened_word**2 * math.hypot(fit.mixing, 1.0 / fit.mean_length)
-    return 2.0 * bound / _strength(fit, share) * math.sqrt(fit.n_topics / 2.0)
+    return fit.signed * bound / _strength(fit, share) * math.sqrt(fit.n_topics / 2.0)
 
 
 def refinement_error(fit: PlannedFit, share: float) -> float:

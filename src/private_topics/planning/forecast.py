@@ -30,6 +30,7 @@ from private_topics.planning.expected_errors import (
     expected_error,
     expected_topics,
 )
+from private_topics.privacy.neighbours import REPLACE
 
 TARGET_ERROR = 0.25  # what `documents_needed` is for
 PRECISION = 2.0  # forecasts within this factor, about their own accuracy, do not tell which configuration is better
@@ -111,8 +112,11 @@ def remarks(fit: PlannedFit) -> tuple[str, ...]:
 def outcomes(fit: PlannedFit) -> tuple[Outcome, ...]:
     """The expected outcome of every configuration, the proved ones first.
 
-    Variational inference has none: whether it finds topics depends on its random start.
+    Variational inference has none: whether it finds topics depends on its random start. Where neighbours do not
+    replace units, the others refuse.
     """
+    if fit.neighbours != REPLACE:
+        return (_outcome(SEQUENTIAL, fit),)
     return (
         _outcome(SEQUENTIAL, fit),
         *(_outcome(name, fit) for name in PROVED),

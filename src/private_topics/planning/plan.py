@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from private_topics.bisection import smallest
 from private_topics.errors import InputError
 from private_topics.fits.choice import proved_fit
-from private_topics.parameters import check_positive
+from private_topics.parameters import CONSTRAINTS, check, check_positive
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
 from private_topics.planning.forecast import PRECISION, Outcome, best, outcomes, remarks
 from private_topics.planning.limits import Limits, limits
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
 
 MOST = 2**63 - 1  # documents, words, topics
@@ -69,7 +70,7 @@ class Plan(PlannedFit):
 
         At the default settings of a fit, without help from the noise; infinite where the budget has no room for it.
         """
-        return usual_units_needed(PrivacyBudget(self.epsilon, self.delta))[0]
+        return usual_units_needed(PrivacyBudget(self.epsilon, self.delta), self.neighbours)[0]
 
     @property
     def limits(self) -> Limits:
@@ -115,7 +116,7 @@ class Plan(PlannedFit):
 
     @property
     def _vocabulary_note(self) -> str:
-        sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta))
+        sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta), self.neighbours)
         if math.isinf(sharing):
             return "This budget has no room for a private vocabulary."
         here = ", as here," if self.n_documents < fewest else ""
@@ -180,12 +181,15 @@ def plan(
     delta: float = 1e-6,
     alpha0: float = 1.0,
     mean_length: float = LENGTH,
+    neighbours: Neighbours = REPLACE,
 ) -> Plan:
     """What these public numbers are expected to buy, and what more documents or a larger epsilon would."""
     PrivacyBudget(epsilon, delta)
+    check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "plan")
     for name, value in (("n_documents", n_documents), ("n_words", n_words), ("n_components", n_components)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
             raise InputError(f"The {name!r} parameter of plan must be an int in the range [1, 2**63). Got {value!r}.")
     for name, number in (("alpha0", alpha0), ("mean_length", mean_length)):
         check_positive(number, name, "plan")
-    return Plan(n_documents, n_words, n_components, float(epsilon), float(delta), float(alpha0), float(mean_length))
+    numbers = float(epsilon), float(delta), float(alpha0), float(mean_length)
+    return Plan(n_documents, n_words, n_components, *numbers, neighbours=neighbours)

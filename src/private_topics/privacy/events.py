@@ -1,7 +1,7 @@
 """What happened: one frozen record per release. What it costs is the accountant's business.
 
 An event carries public numbers only: the declared sensitivity, the noise, the size of the array.
-Sensitivities are for neighbours that differ by *replacing* one privacy unit. ``sensitivity`` and the noise
+Sensitivities are for the neighbours of the run (`neighbours.py`). ``sensitivity`` and the noise
 share one unit.
 """
 

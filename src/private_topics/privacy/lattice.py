@@ -15,6 +15,7 @@ from private_topics.errors import InputError
 LARGEST_INTEGER = 2**61
 FINEST_BITS = 28
 COARSEST_BITS = 20
+COARSE_BITS = 31  # the noise is drawn for at most 2^32 steps
 
 
 def step_for(sigma: float, n_units: int, largest_sum: float) -> float:
@@ -41,6 +42,11 @@ def step_for(sigma: float, n_units: int, largest_sum: float) -> float:
             "the bound 'largest_sum' is more than 2**60 times 'sigma'. Clip the contributions more tightly."
         )
     return math.ldexp(1.0, exponent)
+
+
+def coarse_enough(sigma: float) -> float:
+    """A step on which the noise ``sigma`` has at most 31 bits: with a small share it is far above the sensitivity."""
+    return math.ldexp(1.0, math.frexp(sigma)[1] - COARSE_BITS)
 
 
 def widened(sensitivity: float, *, float_error: float = 0.0, step: float = 0.0, entries: int = 0) -> float:

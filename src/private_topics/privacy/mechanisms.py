@@ -32,11 +32,12 @@ from private_topics.privacy.events import (
     LaplaceEvent,
     ThresholdEvent,
 )
+from private_topics.privacy.neighbours import NEIGHBOURS, REPLACE, Neighbours
 from private_topics.privacy.queries import KINDS, Integers, Kind, Query
 from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
 from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream
-from private_topics.privacy.set_union import SENSITIVITY, threshold_steps
+from private_topics.privacy.set_union import RADIUS, SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import (
     add_symmetric_matrix_noise,
     add_symmetric_tensor_noise,
@@ -118,8 +119,11 @@ class PrivateRun:
     accounted in zCDP, slow). A ``noise_seed`` makes the run reproducible and therefore not private.
     ``reserve`` is called once with the budget before the first draw (with ``exact=True`` for that sampler);
     when it raises, nothing has been charged or drawn. ``threshold_delta`` is the part of delta set aside for
-    the thresholds of `release_words`.
+    the thresholds of `release_words`. ``neighbours`` says which corpora the guarantee compares: the sensitivity of
+    every query of the run must be for them.
     """
+
+    neighbours: Neighbours = REPLACE
 
     def __init__(
         self,
@@ -129,7 +133,10 @@ class PrivateRun:
         noise_seed: int | None = None,
         reserve: Callable[..., None] | None = None,
         threshold_delta: float = 0.0,
+        neighbours: Neighbours = REPLACE,
     ) -> None:
+        if neighbours not in NEIGHBOURS:
+            raise PrivacyError(f"The 'neighbours' of a run must be one of {NEIGHBOURS}. Got {neighbours!r} instead.")
         if not isinstance(sampler, str) or sampler not in ("fast", "exact"):
             raise PrivacyError(
                 f"The 'sampler' parameter of PrivateRun must be 'fast' or 'exact'. Got {sampler!r} instead."
@@ -138,6 +145,7 @@ class PrivateRun:
             raise PrivacyError("The exact sampler takes no 'noise_seed'. Use sampler='fast' for reproducible tests.")
         self.budget = budget
         self.sampler = sampler
+        self.neighbours = neighbours
         self._stream = NoiseStream() if noise_seed is None else NoiseStream.seeded(noise_seed)
         self._reserve = reserve
         self._lock = threading.Lock()
@@ -234,8 +242,10 @@ class PrivateRun:
         return ReleasedWords(value, query, event, _RELEASE_TOKEN, words=words, threshold=threshold)
 
     def _threshold_event(self, query: Query, share: float, threshold_delta: float, most_words: int) -> ThresholdEvent:
-        if query.norm != "l2" or query.kind != "vector" or query.sensitivity < SENSITIVITY:
-            raise PrivacyError(f"Query {query.name!r} must be a vector of L2 sensitivity √2 to release words.")
+        least = SENSITIVITY if self.neighbours == REPLACE else RADIUS
+        if query.norm != "l2" or query.kind != "vector" or query.sensitivity < least:
+            named = "√2" if least > 1.0 else "1"
+            raise PrivacyError(f"Query {query.name!r} must be a vector of L2 sensitivity {named} to release words.")
         kind = ThresholdEvent if self.sampler == "fast" else DiscreteThresholdEvent
         event = kind(
             name=query.name,

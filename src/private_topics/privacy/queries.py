@@ -25,7 +25,7 @@ class Query:
     """What is asked of the corpus: the sum of the units' contributions, in whole lattice steps.
 
     ``sensitivity`` bounds the distance of the sums of neighbours in ``norm``, L2 (Frobenius) for Gaussian
-    noise or L1 for Laplace noise, in real units, that is step * integers; neighbours replace one unit.
+    noise or L1 for Laplace noise, in real units, that is step * integers, for the neighbours of the run.
     ``proof`` names the page under docs/proofs that shows it.
     """
 

@@ -20,6 +20,8 @@ MOST_WORDS_PER_UNIT = 2**20
 TOO_SMALL = "The 'threshold_delta' of a release of words is too small to compute its threshold."
 SENSITIVITY = math.sqrt(2.0)
 """Replacing a unit: two non-negative arrays of norm at most one are at most this far apart (rounded up)."""
+RADIUS = 1.0
+"""Emptying, adding or removing a unit: the norm of what it gives."""
 
 
 def word_weight(count: int, step: float) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from private_topics.errors import PrivacyError
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, Neighbours, change_of, otherwise
 from private_topics.privacy.strength import HARDLY_MORE, USUAL, Strength, strength_of
 
 LARGEST_SHARE, LARGEST_WHOLE = 1.0 + 1e-6, 2**53
@@ -69,11 +70,18 @@ class PrivacyStatement:
     not_covered: tuple[str, ...]
     releases: tuple[ReleaseLine, ...]
     components: str
+    relation: Neighbours = REPLACE
+    """What `neighbours` says in words: "replace", "zero-out" or "add-remove"."""
+
+    @property
+    def units(self) -> str:
+        """How many units there are, for display; where their number is not public, it is a released one."""
+        return f"{'about ' if self.relation == ADD_REMOVE else ''}{self.n_units:,} {self.unit}s"
 
     @property
     def strength(self) -> Strength:
         """What the guarantee is worth, if it holds."""
-        return strength_of(self.epsilon, self.delta, self.n_units, self.unit)
+        return strength_of(self.epsilon, self.delta, self.n_units, self.unit, self.relation)
 
     @property
     def text(self) -> str:
@@ -98,7 +106,7 @@ class PrivacyStatement:
         elif self.epsilon <= HARDLY_MORE:
             worth = (
                 f"Anyone who sees the model, whatever else they know, learns hardly more about a {self.unit} than if "
-                f"it had been exchanged for another. {worth}"
+                f"it {otherwise(self.relation)}. {worth}"
             )
         return (
             f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
@@ -130,9 +138,9 @@ class PrivacyStatement:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrivacyStatement:
         """Rebuild a statement; refuses a dictionary with other keys, and values of other types or out of range."""
-        if not isinstance(data, dict) or set(data) != {field.name for field in fields(cls)}:
+        if not isinstance(data, dict) or set(data) | {"relation"} != {field.name for field in fields(cls)}:
             raise PrivacyError("The privacy statement is incomplete or has unknown entries.")
-        values = dict(data)
+        values: dict[str, Any] = {"relation": REPLACE, **data}  # statements of old are for replaced units
         try:
             values["releases"] = tuple(ReleaseLine(**release) for release in data["releases"])
             for name in ("reasons", "public", "not_covered"):
@@ -151,6 +159,7 @@ class PrivacyStatement:
             and _is_number(self.delta)
             and 0 <= self.delta < 1
             and _is_whole(self.n_units)
+            and self.relation in NEIGHBOURS
             and all(isinstance(flag, bool) for flag in (self.proved, self.private))
             and all(isinstance(text, str) for text in (*texts, *self.reasons, *self.public, *self.not_covered))
             and self.proved == (not self.reasons)
@@ -212,7 +221,7 @@ def statement_of(
         delta=run.budget.delta,
         epsilon_spent=run.epsilon_spent,
         unit="user" if grouped else "document",
-        neighbours=f"if one {'user with all their documents' if grouped else 'document'} is replaced by any other",
+        neighbours=change_of(run.neighbours, grouped=grouped),
         n_units=n_units,
         configuration=configuration,
         sampler=run.sampler,
@@ -224,4 +233,5 @@ def statement_of(
         not_covered=NOT_COVERED + not_covered,
         releases=releases,
         components=components,
+        relation=run.neighbours,
     )

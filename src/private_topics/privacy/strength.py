@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from private_topics.privacy.neighbours import REPLACE, Neighbours, question
+
 USUAL, WEAK, VERY_WEAK = "usual", "weak", "very weak"
 HARDLY_MORE = 1.0
 """Up to this epsilon somebody learns hardly more; beyond, the numbers have to speak."""
@@ -52,7 +54,7 @@ class Strength:
         return "" if self.level == USUAL else f"{self.level.upper()} GUARANTEE. {self.attacker} {self.advice}"
 
 
-def strength_of(epsilon: float, delta: float, n_units: int, unit: str) -> Strength:
+def strength_of(epsilon: float, delta: float, n_units: int, unit: str, neighbours: Neighbours = REPLACE) -> Strength:
     """What the guarantee for so many units ("document" or "user") is worth."""
     exposed = delta * n_units
     weak = WEAK if epsilon >= WEAK_EPSILON or exposed >= WEAK_UNITS else USUAL
@@ -71,15 +73,15 @@ def strength_of(epsilon: float, delta: float, n_units: int, unit: str) -> Streng
         )
         wanted.append(f"a delta of at most {0.1 / n_units:.0e}")
     guess = (
-        f"Somebody who knows all other {unit}s, and has to say from the model which of two equally likely {unit}s "
-        f"was in the corpus, {guess_text(epsilon, delta)}; without the model, half of the time."
+        f"Somebody who knows all other {unit}s, and has to say from the model {question(neighbours, unit)}, "
+        f"{guess_text(epsilon, delta)}; without the model, half of the time."
     )
     again = f"Fit again with {' and '.join(wanted)}: more documents or fewer topics make up for the noise."
     return Strength(level, " ".join(risks), guess, HANDLING[level], again if wanted else "")
 
 
 def best_guess(epsilon: float, delta: float) -> float:
-    """How often, at most, one can tell from the model which of two equally likely units was in the corpus.
+    """How often, at most, one can tell from the model which of two equally likely neighbours the corpus is.
 
     By (epsilon, delta) for an event and its complement, P(A) - Q(A) is at most t with (1 + e^epsilon) t =
     e^epsilon - 1 + 2 delta; the best test between equally likely P and Q is right with probability (1 + t)/2.

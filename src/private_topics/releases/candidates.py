@@ -18,11 +18,13 @@ from scipy.special import ndtri
 from private_topics.corpus.words.vocabulary import candidate_weights
 from private_topics.errors import InputError
 from private_topics.privacy.mechanisms import PrivateRun, Query
-from private_topics.privacy.set_union import SENSITIVITY, word_weight
+from private_topics.privacy.set_union import RADIUS, SENSITIVITY, word_weight
 from private_topics.releases.release import Release
 from private_topics.releases.vocabulary import check_limits, weights_query
 
-CANDIDATES = Release("candidate words", "vocabulary", None, "vector", "candidates", SENSITIVITY, "vocabulary")
+CANDIDATES = Release(
+    "candidate words", "vocabulary", None, "vector", "candidates", SENSITIVITY, "vocabulary", radius=RADIUS
+)
 CANDIDATES_PER_UNIT = 1_000
 """The default maximum number of different candidates counted per unit. It only limits the memory that users take: a
 word of a long unit gets 1/sqrt(t) without the limit and, on average, less with it."""

@@ -11,7 +11,9 @@ from private_topics.privacy.mechanisms import Released
 from private_topics.releases.release import FitContext, Release
 from private_topics.sums.cross_moment import ClippedCross
 
-CROSS_MOMENT = Release("cross moment", "pairs, all words", "s1", "array", "cross_moment", 2.0, None, ClippedCross)
+CROSS_MOMENT = Release(
+    "cross moment", "pairs, all words", "s1", "array", "cross_moment", 2.0, None, ClippedCross, radius=1.0
+)
 
 
 def release_cross_moment(context: FitContext, frame: np.ndarray, clip: float, share: float) -> Released:

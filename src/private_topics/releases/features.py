@@ -12,8 +12,9 @@ from private_topics.releases.release import FitContext, Release
 from private_topics.sums.features import FeatureStatistic
 
 FEATURES = Release(
-    "features", "features of the topics", "s1", "array", "features", 2.0, "features", FeatureStatistic, repeated=True
-)
+    "features", "features of the topics", "s1", "array", "features", 2.0, "features", FeatureStatistic,
+    repeated=True, radius=1.0,
+)  # fmt: skip
 
 
 def release_features(

@@ -22,11 +22,11 @@ from private_topics.sums.unit_sums import ClippedFrameMoments, FrameNormHistogra
 
 FRAME_SECOND = Release(
     "frame second moment", "pairs, inside the frame", "e6", "symmetric_matrix", "frame_second", 2.0, "frame",
-    ClippedFrameMoments,
+    ClippedFrameMoments, radius=1.0,
 )  # fmt: skip
 FRAME_THIRD = Release(
     "frame third moment", "triples, inside the frame", "e6", "symmetric_tensor", "tensor", 2.0, "tensor",
-    ClippedFrameMoments,
+    ClippedFrameMoments, radius=1.0,
 )  # fmt: skip
 FRAME_THIRD_AGAIN = Release(
     "frame third moment again", "triples, inside the frame", "e6", "symmetric_tensor", "tensor", 2.0, None,
@@ -44,7 +44,7 @@ def release_inside_frame(context: FitContext, words: np.ndarray, frame: np.ndarr
     third_clip = _third_clip(context, histograms[1], frame)
     second = ask_moment(context, FRAME_SECOND, second_clip, frame)
     third = ask_moment(context, FRAME_THIRD, third_clip, frame)
-    clipped = ClippedFrameMoments(words, frame, context.n_units, second_clip, third_clip, second.step, third.step)
+    clipped = ClippedFrameMoments(words, frame, context.unit_bound, second_clip, third_clip, second.step, third.step)
     released = context.release([second, third], clipped, clipped.moments)
     return released[0], released[1]
 
@@ -76,5 +76,5 @@ def ask_moment(
 ) -> Asked:
     """A moment inside a frame, whose sensitivity carries the error of its assembly."""
     order = 2 if release.kind == "symmetric_matrix" else 3
-    error = assembly_error(len(frame)) * context.n_units * clip
+    error = assembly_error(len(frame)) * context.unit_bound * clip
     return context.ask_assembled(release, share, clip=clip, error=error, entries=frame.shape[1] ** order)

@@ -31,9 +31,11 @@ from private_topics.sums.quantised import finest_step
 from private_topics.sums.triple_norms import PROJECTION_ERROR, ClippedTriples, TripleNormHistogram
 from private_topics.sums.unit_sums import ClippedPairs, NormedCounts, PairNormHistogram
 
-UNIGRAM = Release("unigram", "word frequencies", "e0", "vector", "unigram", NON_NEGATIVE, "unigram", NormedCounts)
+UNIGRAM = Release(
+    "unigram", "word frequencies", "e0", "vector", "unigram", NON_NEGATIVE, "unigram", NormedCounts, radius=1.0
+)
 UNIGRAM_AGAIN = Release(
-    "unigram again", "word frequencies", "s1", "vector", "unigram", NON_NEGATIVE, None, NormedCounts
+    "unigram again", "word frequencies", "s1", "vector", "unigram", NON_NEGATIVE, None, NormedCounts, radius=1.0
 )
 
 
@@ -56,11 +58,12 @@ def averaged(value: np.ndarray, sigma: float, again: Released) -> tuple[np.ndarr
 
 
 SECOND_MOMENT = Release(
-    "second moment", "pairs of words", "e0", "symmetric_matrix", "second_moment", NON_NEGATIVE, "second", ClippedPairs
-)
+    "second moment", "pairs of words", "e0", "symmetric_matrix", "second_moment", NON_NEGATIVE, "second",
+    ClippedPairs, radius=1.0,
+)  # fmt: skip
 CENTRED_SECOND = Release(
     "centred second moment", "pairs of words", "e0", "symmetric_matrix", "frame_second", 2.0, "second",
-    ClippedFrameSecond, in_place_of="second moment",
+    ClippedFrameSecond, in_place_of="second moment", radius=1.0,
 )  # fmt: skip
 
 DISTORTION = 0.1  # what clipping does to the directions of topics: research/choices.py
@@ -96,7 +99,7 @@ def release_either_second_moment(context: FitContext, words: np.ndarray, centre:
         return _plain_pairs(context, words, clip)
     frame = deviations_from(centre)
     moment, factors = ask_moment(context, CENTRED_SECOND, other, frame), context.ask(SECOND_FACTORS)
-    clipped = ClippedFrameSecond(words, frame, context.n_units, other, moment.step, factors.step)
+    clipped = ClippedFrameSecond(words, frame, context.unit_bound, other, moment.step, factors.step)
     released, released_factors = context.release([moment, factors], clipped)
     scale = scale_of(released_factors)
     return SecondMoment(released.value / scale + np.outer(centre, centre), released.sigma / scale, clip)

@@ -23,11 +23,11 @@ STAGE, SHARE = "sizes of contributions", "histograms"
 
 
 def _histogram(name: str, edge: str, unit_sum: type[UnitSum]) -> Release:
-    return Release(name, STAGE, edge, "histogram", "histogram", NON_NEGATIVE, SHARE, unit_sum)
+    return Release(name, STAGE, edge, "histogram", "histogram", NON_NEGATIVE, SHARE, unit_sum, radius=1.0)
 
 
 def _factors(name: str, edge: str, unit_sum: type[UnitSum]) -> Release:
-    return Release(name, STAGE, edge, "vector", "clip_sums", 1.0, SHARE, unit_sum)
+    return Release(name, STAGE, edge, "vector", "clip_sums", 1.0, SHARE, unit_sum, radius=1.0)
 
 
 SECOND_NORMS = _histogram("second norms", "e0", PairNormHistogram)

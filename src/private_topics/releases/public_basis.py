@@ -22,7 +22,7 @@ from private_topics.sums.unit_sums import FrameNormHistograms
 
 PUBLIC_SECOND = Release(
     "public second moment", "pairs of words", "e0", "symmetric_matrix", "frame_second", 2.0, "second",
-    ClippedFrameSecond, repeated=True,
+    ClippedFrameSecond, repeated=True, radius=1.0,
 )  # fmt: skip
 DISTORTION = 0.1  # what clipping does to the directions of topics
 COLUMN = 0.25  # the constant that counts documents: a larger one would be clipped with them
@@ -122,7 +122,7 @@ def release_again(context: FitContext, first: PublicMoment, share: float) -> Pub
 def _release(context: FitContext, basis: PublicBasis, clip: float, number: int, share: float) -> Released:
     words, frame = np.arange(context.n_words), _frame(basis)
     asked = ask_moment(context, PUBLIC_SECOND.numbered(number), clip, frame, share)
-    clipped = ClippedFrameSecond(words, frame, context.n_units, clip, asked.step, 1.0)
+    clipped = ClippedFrameSecond(words, frame, context.unit_bound, clip, asked.step, 1.0)
     (released,) = context.release([asked], clipped, clipped.second_alone)
     return released
 

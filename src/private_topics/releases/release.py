@@ -18,8 +18,9 @@ import numpy as np
 from private_topics.engines.protocol import Corpus
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import sigma_for
-from private_topics.privacy.lattice import step_for, widened
+from private_topics.privacy.lattice import coarse_enough, step_for, widened
 from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
+from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.privacy.queries import Kind, Query
 from private_topics.progress import SILENT, Progress
 from private_topics.sums.unit_sums import Totals, UnitSum
@@ -40,13 +41,15 @@ class Release:
     edge : the edge of the graph that its noise is on; None for one that the graph does not show.
     kind : the kind of array.
     proof : the page under docs/proofs that bounds its sensitivity.
-    sensitivity : of the sum, where a unit's contribution has norm at most one; None where released values set it.
+    sensitivity : of the sum to a replaced unit, where a unit's contribution has norm at most one; None where released
+        values set it.
     share : the fraction of the budget split that pays for it, divided among all releases of the list that name it;
         None where it is paid from what others leave.
     unit_sum : what a unit contributes, as an engine adds it up; None where the fit does the adding itself.
     repeated : whether it is made once for each refinement step or minibatch.
     norm : the norm of the sensitivity, "l1" for Laplace noise.
     in_place_of : the name of the release whose fraction it takes, where released values choose between the two.
+    radius : of the sum to a unit that is emptied, added or removed, likewise; None where its page does not prove one.
     """
 
     name: str
@@ -60,6 +63,14 @@ class Release:
     repeated: bool = False
     norm: Literal["l2", "l1"] = "l2"
     in_place_of: str | None = None
+    radius: float | None = None
+
+    def sensitivity_to(self, neighbours: Neighbours) -> float:
+        """How far neighbours are apart, where a unit's contribution has norm at most one."""
+        found = self.sensitivity if neighbours == REPLACE else self.radius
+        if found is None:
+            raise PrivacyError(f"Release {self.name!r} has no proved sensitivity for neighbours={neighbours!r}.")
+        return found
 
     def numbered(self, number: int) -> Release:
         """The same release, made for the `number`-th time."""
@@ -87,10 +98,23 @@ class FitContext:
     random_state: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
     progress: Progress = SILENT
     knowledge: PublicKnowledge | None = None
+    most_units: int | None = None
+    """What the number of units does not exceed, where that number is not public."""
 
     @property
     def n_units(self) -> int:
+        """Public, or released."""
         return self.corpus.n_units
+
+    @property
+    def unit_bound(self) -> int:
+        """A public number that the units do not exceed: integers and rounding errors must allow for as many."""
+        return self.n_units if self.most_units is None else self.most_units
+
+    @property
+    def mu(self) -> float:
+        """The mu at which replaced units would have the same noise: choices by public numbers look at it."""
+        return self.run.mu_total * gain(self.run.neighbours)
 
     @property
     def n_words(self) -> int:
@@ -136,26 +160,27 @@ class FitContext:
 
     def noise(self, release: Release, share: float | None = None) -> float:
         """Its noise where the norm of a unit's contribution is at most one."""
-        assert release.sensitivity is not None
         share = self.share(release) if share is None else share
-        return sigma_for(share, release.sensitivity, self.run.mu_total)
+        return sigma_for(share, self.sensitivity(release), self.run.mu_total)
+
+    def sensitivity(self, release: Release) -> float:
+        """To what the run calls neighbours, where the norm of a unit's contribution is at most one."""
+        return release.sensitivity_to(self.run.neighbours)
 
     def ask(self, release: Release, share: float | None = None, *, clip: float = 1.0) -> Asked:
         """A release on the lattice that suits its noise; `clip` bounds the norm of one unit's contribution."""
-        assert release.sensitivity is not None
         share = self.share(release) if share is None else share
-        sensitivity = float(release.sensitivity * clip)
+        sensitivity = float(self.sensitivity(release) * clip)
         draft = Query(self._listed(release).name, release.kind, sensitivity, 1.0, release.proof)
-        step = step_for(self.run.sigma(draft, share), self.n_units, self.n_units * clip)
+        step = step_for(self.run.sigma(draft, share), self.n_units, self.unit_bound * clip)
         return Asked(replace(draft, step=step), share)
 
     def ask_assembled(
         self, release: Release, share: float | None = None, *, clip: float, error: float, entries: int
     ) -> Asked:
         """A release put together in float64 from exact sums: its sensitivity carries `error` and the rounding."""
-        assert release.sensitivity is not None
-        sensitivity = release.sensitivity * clip
-        largest = 2.0 * self.n_units * clip
+        sensitivity = self.sensitivity(release) * clip
+        largest = 2.0 * self.unit_bound * clip
         share = self.share(release) if share is None else share
         return self._ask(release, share, sensitivity, sensitivity, error=error, largest=largest, entries=entries)
 
@@ -178,5 +203,6 @@ class FitContext:
         entries: int,
     ) -> Asked:
         step = step_for(sensitivity / self.run.mu_total, self.n_units, largest)
+        step = max(step, coarse_enough(sigma_for(share, wide, self.run.mu_total)))
         wide = widened(wide, float_error=error, step=step, entries=entries)
         return Asked(Query(self._listed(release).name, release.kind, wide, step, release.proof), share)

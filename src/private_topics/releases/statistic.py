@@ -18,7 +18,7 @@ SMALLEST_FREQUENCY = 0.2  # of the mean: a rarer word has the weight of one with
 WEIGHT_EXPONENT = 0.375  # research/choices.py
 REFINEMENT = Release(
     "refinement", "refinement of the topics", "s1", "array", "refinement", NON_NEGATIVE, "refine", TopicStatistic,
-    repeated=True,
+    repeated=True, radius=1.0,
 )  # fmt: skip
 MINIBATCH = Release(
     "minibatch statistic", "minibatches", None, "array", "variational", NON_NEGATIVE, None, TopicStatistic,

@@ -19,10 +19,13 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
-from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, SENSITIVITY, units_to_pass, word_weight
+from private_topics.privacy.neighbours import REPLACE, Neighbours
+from private_topics.privacy.set_union import MOST_WORDS_PER_UNIT, RADIUS, SENSITIVITY, units_to_pass, word_weight
 from private_topics.releases.release import Release
 
-VOCABULARY = Release("vocabulary", "vocabulary", None, "vector", "vocabulary", SENSITIVITY, "vocabulary")
+VOCABULARY = Release(
+    "vocabulary", "vocabulary", None, "vector", "vocabulary", SENSITIVITY, "vocabulary", radius=RADIUS
+)
 MOST_UNITS = 2.0**40
 FEWEST_UNITS = 2
 VOCABULARY_SHARE, THRESHOLD_SHARE = 0.1, 0.1
@@ -77,13 +80,13 @@ def units_needed(run: PrivateRun, share: float, most_words_per_unit: int, words:
     return max(FEWEST_UNITS, math.ceil(units_to_pass(words, int(most_words_per_unit), sigma, run.threshold_delta)))
 
 
-def usual_units_needed(budget: PrivacyBudget) -> tuple[float, float]:
+def usual_units_needed(budget: PrivacyBudget, neighbours: Neighbours = REPLACE) -> tuple[float, float]:
     """`units_needed` of a fit with its default settings: for units with the maximum number of words, and with one.
 
     Infinite where the budget has no room for a vocabulary.
     """
     try:
-        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta)
+        run = PrivateRun(budget, threshold_delta=THRESHOLD_SHARE * budget.delta, neighbours=neighbours)
         many, one = (units_needed(run, VOCABULARY_SHARE, WORDS_PER_UNIT, words) for words in (WORDS_PER_UNIT, 1))
     except (PrivacyError, InputError):
         return math.inf, math.inf
@@ -112,8 +115,7 @@ def vocabulary_query(run: PrivateRun, share: float) -> Query:
 
 def weights_query(release: Release, run: PrivateRun, share: float) -> Query:
     """The sum of weights that a release of words asks for. How many units there are is not known yet."""
-    assert release.sensitivity is not None
-    draft = Query(release.name, release.kind, release.sensitivity, 1.0, release.proof)
+    draft = Query(release.name, release.kind, release.sensitivity_to(run.neighbours), 1.0, release.proof)
     return replace(draft, step=step_for(run.sigma(draft, share), 1, MOST_UNITS))
 
 

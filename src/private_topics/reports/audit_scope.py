@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, ZERO_OUT
+
 UNITS = {"user": "one user with all their documents", "document": "one document"}
 UNKNOWN = "not stated"
+CHANGES: dict[str, str] = {REPLACE: "replaced by any other", ZERO_OUT: "emptied", ADD_REMOVE: "added or removed"}
 NOT_COMPARED = (
     "The model's unit and releases were not compared with those of the audited fit: do not take one for the other."
 )
@@ -80,9 +83,13 @@ def _attacked(settings: dict[str, Any]) -> str:
         sizes += f" with {_counted(settings, 'n_documents')} documents"
     where = settings.get("corpus", "public or made up")
     return (
-        f"Attacked: {UNITS.get(str(unit), UNKNOWN)}, replaced by any other, among {sizes} over "
+        f"Attacked: {UNITS.get(str(unit), UNKNOWN)}, {_change(settings)}, among {sizes} over "
         f"{_counted(settings, 'n_words')} words. The corpus: {where}."
     )
+
+
+def _change(settings: dict[str, Any]) -> str:
+    return CHANGES.get(str(settings.get("neighbours", REPLACE)), UNKNOWN)
 
 
 def _model(compared: dict[str, Any]) -> str:
@@ -144,7 +151,7 @@ def _facts(audit: dict[str, Any], compared: dict[str, Any] | None) -> list[Fact]
     settings = audit["settings"]
     unit = settings.get("unit", "unit")
     documents = f"{_counted(settings, 'n_documents')} documents" if unit == "user" else ""
-    notes = {"unit": "by any other", "n_units": str(settings.get("corpus", "")), "n_words": "in the vocabulary"}
+    notes = {"unit": _change(settings), "n_units": str(settings.get("corpus", "")), "n_words": "in the vocabulary"}
     made = "all that the fit made"
     if compared is not None:
         notes = {name: _beside(compared[name]) for name in notes}
@@ -152,7 +159,7 @@ def _facts(audit: dict[str, Any], compared: dict[str, Any] | None) -> list[Fact]
         made = f"{reached} of the model's {compared['releases']['model']}"
         made += "" if compared["unit"]["model"] == compared["unit"]["audit"] else ", for another unit"
     return [
-        Fact("Unit replaced", unit, notes["unit"]),
+        Fact("Unit attacked", unit, notes["unit"]),
         Fact(f"{unit.capitalize()}s", _counted(settings, "n_units"), _joined(documents, notes["n_units"])),
         Fact("Words", _counted(settings, "n_words"), notes["n_words"]),
         Fact("Releases attacked", str(len(audit["releases"])), made),

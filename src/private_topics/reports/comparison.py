@@ -201,6 +201,8 @@ def _together(first: PrivacyStatement | None, second: PrivacyStatement | None) -
     """What both models together cost a unit that is in both corpora, by adding up; None without two guarantees."""
     if first is None or second is None or not all(s.private and s.proved for s in (first, second)):
         return None
+    if first.relation != second.relation:  # of other neighbours: the two do not add up
+        return None
     return first.epsilon + second.epsilon, first.delta + second.delta
 
 
@@ -208,7 +210,7 @@ def _worth(together: tuple[float, float], *statements: PrivacyStatement | None) 
     """Of both together, for a unit that is in both corpora: a document where the units differ."""
     found = [statement for statement in statements if statement is not None]
     unit = found[0].unit if len({statement.unit for statement in found}) == 1 else "document"
-    return strength_of(*together, max(statement.n_units for statement in found), unit)
+    return strength_of(*together, max(statement.n_units for statement in found), unit, found[0].relation)
 
 
 def _both_settings(model_a: Any, model_b: Any) -> list[tuple[str, str, str]]:

@@ -131,6 +131,7 @@ def forecast_of(model: Any, statement: PrivacyStatement) -> Forecast | None:
         epsilon=statement.epsilon,
         delta=statement.delta,
         alpha0=float(model.alpha0),
+        neighbours=statement.relation,
     )
     base = replace(base, refine_steps=max(1, int(model.refine_steps)))
     documents = [max(1, round(base.n_documents * factor)) for factor in OTHER_DOCUMENTS]

@@ -65,7 +65,7 @@ def verdict_of(statement: PrivacyStatement | None) -> PrivacyVerdict:
             "Treat the model as not private.",
         )
     strength = statement.strength
-    holds = f"Holds {statement.neighbours}, for all {statement.n_units:,} {statement.unit}s."
+    holds = f"Holds {statement.neighbours}, for all {statement.units}."
     return PrivacyVerdict(
         "private",
         f"{HEADLINES[strength.level]}{guarantee}-differentially private · unit: one {statement.unit} · proved",

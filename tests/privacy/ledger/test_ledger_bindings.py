@@ -40,8 +40,8 @@ LISTED = WordList("mine", ("cough", "fever", "knee", "letter", "pain", "walking"
 KEY = bytes(range(32))
 
 
-def spectral(ledger: Any) -> PrivateSpectralLDA:
-    return PrivateSpectralLDA(2, epsilon=20.0, delta=1e-5, refine_steps=0, n_jobs=1, ledger=ledger)
+def spectral(ledger: Any, **more: Any) -> PrivateSpectralLDA:
+    return PrivateSpectralLDA(2, epsilon=20.0, delta=1e-5, refine_steps=0, n_jobs=1, ledger=ledger, **more)
 
 
 def variational(ledger: Any) -> PrivateVariationalLDA:
@@ -112,7 +112,7 @@ def test_the_first_fit_fixes_the_unit_where_nobody_has(opened: Any, run: Any) ->
 
 @every_run
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_a_total_for_other_neighbours_refuses_the_fits_of_today(opened: Any, run: Any, neighbours: str) -> None:
+def test_a_total_for_other_neighbours_refuses_fits_for_replaced_units(opened: Any, run: Any, neighbours: str) -> None:
     ledger = opened(neighbours=neighbours)
     assert ledger.neighbours == neighbours
     if neighbours == "replace":
@@ -122,6 +122,47 @@ def test_a_total_for_other_neighbours_refuses_the_fits_of_today(opened: Any, run
     with pytest.raises(PrivacyError, match=f"neighbours='{neighbours}', and this fit is private for"):
         run(ledger, True)
     assert ledger.spent == ()
+
+
+RELATED = {  # every way to spend a budget under another relation
+    "counts": lambda ledger, relation: spectral(ledger, neighbours=relation).fit(X),
+    "texts, public list": lambda ledger, relation: fit_texts(spectral(ledger, neighbours=relation), TEXTS, LISTED),
+    "texts, private vocabulary": lambda ledger, relation: fit_texts(
+        spectral(ledger, neighbours=relation), TEXTS, PrivateVocabulary()
+    ),
+    "texts, candidates": lambda ledger, relation: fit_texts(
+        spectral(ledger, neighbours=relation), TEXTS, CandidateVocabulary(LISTED)
+    ),
+    "vocabulary alone": lambda ledger, relation: make_vocabulary(
+        TEXTS, PrivacyBudget(20.0, 1e-5), CandidateVocabulary(LISTED), ledger=ledger, neighbours=relation
+    ),
+}
+
+
+@pytest.mark.parametrize("run", RELATED.values(), ids=RELATED)
+@pytest.mark.parametrize("neighbours", ["zero-out", "add-remove"])
+def test_a_total_for_replaced_units_refuses_fits_for_others_before_noise(
+    opened: Any, run: Any, neighbours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = opened()
+    with monkeypatch.context() as patch:
+        patch.setattr(NoiseStream, "_rounded", lambda *arguments: pytest.fail("noise was drawn"))
+        with pytest.raises(PrivacyError, match=f"'replace', and this fit is private for neighbours='{neighbours}'"):
+            run(ledger, neighbours)
+    assert ledger.spent == ()
+    run(ledger, "replace")
+    assert len(ledger.spent) == 1
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "add-remove"])
+@pytest.mark.parametrize("run", RELATED.values(), ids=RELATED)
+def test_the_row_of_a_fit_says_its_relation(path: Path, run: Any, neighbours: str) -> None:
+    """Where the number of units is not public, the row has the released one alone, noted after its noise."""
+    ledger = DurableLedger.register(path, "notes", 1000.0, 1e-2, neighbours=neighbours)
+    run(ledger, neighbours)
+    (entry,) = ledger.entries()
+    assert entry.neighbours == neighbours
+    assert ("n_units" in entry.settings) == (neighbours == "zero-out")
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)

@@ -18,10 +18,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from private_topics.errors import LedgerError, PrivacyError
+from private_topics.privacy.neighbours import NEIGHBOURS, REPLACE
 
-REPLACE = "replace"
-NEIGHBOURS = (REPLACE, "zero-out", "add-remove")
-"""What may happen to a unit between two neighbouring corpora: it is replaced, emptied, or comes and goes."""
 UNITS = ("document", "user")
 WHO = "PRIVATE_TOPICS_WHO"
 """The environment variable that says who runs a fit, in place of the login name."""

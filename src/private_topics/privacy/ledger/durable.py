@@ -17,7 +17,6 @@ from typing import Any
 from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.binding import (
-    REPLACE,
     Binding,
     checked_key,
     checked_neighbours,
@@ -42,6 +41,7 @@ from private_topics.privacy.ledger.file import (
 )
 from private_topics.privacy.ledger.in_memory import Ledger, checked_set_aside
 from private_topics.privacy.ledger.reservations import SET_ASIDE, Reservation, admits, refusal, reservation_of
+from private_topics.privacy.neighbours import REPLACE
 
 __all__ = ["DurableLedger", "LedgerEntry"]
 

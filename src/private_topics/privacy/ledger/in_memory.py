@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self
 from private_topics._version import __version__
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.ledger.binding import REPLACE, Binding, checked_neighbours, checked_unit, today
+from private_topics.privacy.ledger.binding import Binding, checked_neighbours, checked_unit, today
 from private_topics.privacy.ledger.reservations import (
     SET_ASIDE,
     Guarantee,
@@ -29,6 +29,7 @@ from private_topics.privacy.ledger.reservations import (
     repeats_left,
     reservation_of,
 )
+from private_topics.privacy.neighbours import REPLACE
 
 
 class Ledger(ABC):
