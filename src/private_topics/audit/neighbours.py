@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from private_topics.audit.recording import Fitted
+from private_topics.audit.words import LONG, NamedColumns
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
+from private_topics.knowledge.public import PublicKnowledge
 
-LONG, LARGEST_COUNT = 1_000, 2**31 - 1
+LARGEST_COUNT = 2**31 - 1
 TOLD_TOPICS = 4
+DIRECTIONS = 2
 DOCUMENTS_OF_A_USER = 50
 FEWEST_UNITS = 10
 
@@ -69,9 +73,13 @@ def rows_of(documents: Sequence[Mapping[int, int]], n_words: int) -> sp.csr_arra
     return sp.csr_array((np.array(values, np.int64), (rows, words)), shape=(len(documents), n_words))
 
 
-def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str, sp.csr_array]:
+def extreme_units(base: Base, fitted: Fitted, words: NamedColumns | None = None) -> dict[str, sp.csr_array]:
     """Extreme units of every kind, any two of which make neighbours; the words are chosen by the released topics."""
-    documents = extreme_documents(topics, prior)
+    prior = fitted.model.alpha / fitted.model.alpha.sum()
+    found = extreme_documents(fitted.model.topics, prior) | informed_documents(fitted.knowledge)
+    columns = fitted.columns.tolist()
+    documents = {name: {columns[word]: count for word, count in one.items()} for name, one in found.items()}
+    documents |= {} if words is None else words.extreme_documents(base.counts)
     units = {name: rows_of([document], base.n_words) for name, document in documents.items()}
     if base.unit is not None:
         many = {name: [document] * DOCUMENTS_OF_A_USER for name, document in documents.items() if document}
@@ -80,6 +88,22 @@ def extreme_units(base: Base, topics: np.ndarray, prior: np.ndarray) -> dict[str
         lonely = [*list(documents.values())[1:2], *([{}] * (DOCUMENTS_OF_A_USER - 1))]
         units["user: empty but for one"] = rows_of(lonely, base.n_words)
     return {"as it was": base.first_unit(), **units}
+
+
+def informed_documents(knowledge: PublicKnowledge | None) -> dict[str, dict[int, int]]:
+    """The words whose public vectors are farthest apart along the directions in which all of them differ most."""
+    if knowledge is None:
+        return {}
+    known = np.asarray(np.any(knowledge.vectors != 0.0, axis=1))
+    deviations = np.where(known[:, None], knowledge.vectors - knowledge.vectors[known].mean(axis=0), 0.0)
+    places = deviations @ np.linalg.svd(deviations, full_matrices=False)[2][:DIRECTIONS].T
+    ends = {
+        f"a word at the {end} of public direction {axis}, often": {int(word): LONG}
+        for axis, place in enumerate(places.T)
+        for end, word in (("top", np.argmax(place)), ("bottom", np.argmin(place)))
+    }
+    longest = int(np.argmax((deviations**2).sum(axis=1)))
+    return ends | {"the word with the longest public vector, often": {longest: LONG}}
 
 
 def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[int, int]]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from private_topics.audit.recording import Entering, Integers
+from private_topics.audit.recording import Entering, Integers, aligned
 from private_topics.privacy.events import GaussianEvent
 from private_topics.privacy.mechanisms import Query
 
@@ -40,6 +40,12 @@ class Family:
 
     events: tuple[GaussianEvent, ...]
     members: dict[str, list[Entering]]
+
+    @classmethod
+    def of(cls, events: tuple[GaussianEvent, ...], members: dict[str, list[Entering]]) -> Family:
+        """Words that occur in one member only have the weight zero in the others."""
+        releases = [aligned(one) for one in zip(*members.values(), strict=True)]
+        return cls(events, {name: [one[index] for one in releases] for index, name in enumerate(members)})
 
     def squared_distances(self, release: int) -> np.ndarray:
         """Distances in units of the declared sensitivity, for each pair of members."""

@@ -10,6 +10,10 @@ UNKNOWN = "not stated"
 NOT_COMPARED = (
     "The model's unit and releases were not compared with those of the audited fit: do not take one for the other."
 )
+KNOWLEDGE_MISSING = (
+    "The model used public knowledge that was not at hand: give the audit the word vectors (--knowledge) or texts "
+    "(--public-corpus) that the model's statement names."
+)
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,11 @@ def _gaps(compared: dict[str, Any]) -> list[str]:
         found.append("The model made its releases in another order than the audited fit.")
     if compared["other_settings"]:
         found.append(f"The model's statement has another {', '.join(compared['other_settings'])}.")
+    knowledge = compared.get("knowledge", {"model": [], "audit": []})
+    if knowledge["model"] != knowledge["audit"]:
+        found.append(
+            KNOWLEDGE_MISSING if knowledge["model"] else "The audited fit had public knowledge, the model not."
+        )
     if not compared["same_noise"]:
         found.append(
             f"The audited releases had {_range(*compared['noise'])} times the noise of the model's, in units of "
