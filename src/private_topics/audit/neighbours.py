@@ -97,13 +97,14 @@ def informed_documents(knowledge: PublicKnowledge | None) -> dict[str, dict[int,
     known = np.asarray(np.any(knowledge.vectors != 0.0, axis=1))
     deviations = np.where(known[:, None], knowledge.vectors - knowledge.vectors[known].mean(axis=0), 0.0)
     places = deviations @ np.linalg.svd(deviations, full_matrices=False)[2][:DIRECTIONS].T
-    ends = {
-        f"a word at the {end} of public direction {axis}, often": {int(word): LONG}
-        for axis, place in enumerate(places.T)
-        for end, word in (("top", np.argmax(place)), ("bottom", np.argmin(place)))
-    }
     longest = int(np.argmax((deviations**2).sum(axis=1)))
-    return ends | {"the word with the longest public vector, often": {longest: LONG}}
+    found = {"the word with the longest public vector, often": {longest: LONG}}
+    for axis, place in enumerate(places.T):
+        top, bottom = int(np.argmax(place)), int(np.argmin(place))
+        found[f"the top of public direction {axis}, often"] = {top: LONG}
+        found[f"the bottom of public direction {axis}, often"] = {bottom: LONG}
+        found[f"both ends of public direction {axis}"] = {top: 2, bottom: 2}
+    return found
 
 
 def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[int, int]]:
@@ -126,4 +127,5 @@ def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[i
         "the largest count": {second: LARGEST_COUNT},
     }
     told = {f"a word of topic {topic}, often": {word: LONG} for topic, word in enumerate(telling)}
+    told["words of two topics"] = dict.fromkeys(telling[:2], 2)
     return found | (told if len(topics) > 1 else {})
