@@ -85,8 +85,13 @@ def _attacked(settings: dict[str, Any]) -> str:
     where = settings.get("corpus", "public or made up")
     return (
         f"Attacked: {UNITS.get(str(unit), UNKNOWN)}, replaced by any other, among {sizes} over "
-        f"{_counted(settings, 'n_words')} words. The corpus: {where}."
+        f"{_counted(settings, 'n_words')} words. The corpus: {where}.{_known(settings)}"
     )
+
+
+def _known(settings: dict[str, Any]) -> str:
+    name = settings.get("knowledge", "none")
+    return "" if name == "none" else f" Public knowledge: {name}."
 
 
 def _model(compared: dict[str, Any]) -> str:
