@@ -42,11 +42,12 @@ REFUSALS = 4  # after so many refusals and no model, a method is not tried again
 
 
 class Shadows(NamedTuple):
-    """One corpus: `counts` with the targets first, and `held_out`, which no model sees."""
+    """One corpus: `counts` with the targets first, `held_out`, which no model sees, and the words of the columns."""
 
     counts: sp.csr_array
     held_out: sp.csr_array
     n_targets: int
+    words: list[str]
 
 
 class Job(NamedTuple):
@@ -78,6 +79,7 @@ def prepare(path: Path) -> None:
         counts = counts[: counts.shape[0] // 2 * 2]
         held_out = sp.csr_array(vectorizer.transform(texts(stem, "test")))
         arrays[f"{name}.targets"] = n_targets or counts.shape[0]
+        arrays[f"{name}.words"] = vectorizer.get_feature_names_out().astype(str)
         for part, matrix in (("counts", counts), ("held_out", held_out)):
             arrays[f"{name}.{part}.data"] = matrix.data.astype(np.uint16)
             arrays[f"{name}.{part}.indices"] = matrix.indices.astype(np.uint16)
@@ -93,7 +95,10 @@ def load(path: Path) -> dict[str, Shadows]:
     with np.load(path) as arrays:
         return {
             name: Shadows(
-                _matrix(arrays, f"{name}.counts"), _matrix(arrays, f"{name}.held_out"), int(arrays[f"{name}.targets"])
+                _matrix(arrays, f"{name}.counts"),
+                _matrix(arrays, f"{name}.held_out"),
+                int(arrays[f"{name}.targets"]),
+                arrays[f"{name}.words"].tolist(),
             )
             for name in SOURCES
         }
@@ -178,12 +183,15 @@ def _work(job: Job) -> Result | None:
 
 
 def shadow_result(job: Job, corpus: Shadows) -> Result:
-    from private_topics import PrivacyError
+    from private_topics import PrivacyError, PublicKnowledge
     from private_topics.evaluation import document_completion_perplexity
 
     begin = time.perf_counter()
     rows, _ = random_half(SEED, job.shadow, corpus.counts.shape[0], corpus.n_targets)
-    model = METHODS[job.corpus][job.method].estimator(job.shadow)
+    method = METHODS[job.corpus][job.method]
+    model = method.estimator(job.shadow)
+    if method.english:
+        model.set_params(knowledge=PublicKnowledge.english(corpus.words))
     try:
         model.fit(corpus.counts[rows])
     except PrivacyError:

@@ -29,6 +29,8 @@ class Method:
     """`estimator(random_state)` makes an unfitted model; `epsilon` is None where there is no noise.
 
     `seconds` is about how long a fit and its scores take on one core: a fit that would not end in time is not begun.
+    With `english` the fit has public knowledge of the words. It is the same in every shadow model: what the attack
+    finds is what a model says of its own documents.
     """
 
     label: str
@@ -36,6 +38,7 @@ class Method:
     epsilon: float | None = None
     proved: bool = True
     shadows: int = SHADOWS
+    english: bool = False
     seconds: float = 3.0
 
 
@@ -72,7 +75,8 @@ def variational(epsilon: float) -> Callable[[int], Any]:
 
 
 def _sequential(epsilons: tuple[float, ...], seconds: float) -> dict[str, Method]:
-    return {
+    """Without public knowledge, and at epsilon 1 with what the package knows of English words."""
+    methods = {
         f"sequential-{epsilon:g}": Method(
             f"sequential, ε = {epsilon:g}",
             private_spectral(epsilon),
@@ -82,6 +86,8 @@ def _sequential(epsilons: tuple[float, ...], seconds: float) -> dict[str, Method
         )
         for epsilon in epsilons
     }
+    informed = Method("sequential with english, ε = 1", private_spectral(1.0), 1.0, english=True, seconds=2 * seconds)
+    return methods | {"english-1": informed}
 
 
 def _configurations(epsilons: tuple[float, ...]) -> dict[str, Method]:

@@ -174,8 +174,10 @@ def _verdict(rows: list[dict[str, Any]]) -> list[str]:
     """The two claims, each by the query that serves the attacker best."""
     claims = {
         ("clinical", "sklearn"): ("above 1 %", lambda rate: rate.low > ALLOWED["plain"]),
-        ("clinical", "sequential-1"): ("at most 0.3 %", lambda rate: rate.high <= ALLOWED["private"]),
-        ("wikipedia", "sequential-1"): ("at most 0.3 %", lambda rate: rate.high <= ALLOWED["private"]),
+    } | {
+        (corpus, method): ("at most 0.3 %", lambda rate: rate.high <= ALLOWED["private"])
+        for corpus in ("clinical", "wikipedia")
+        for method in ("sequential-1", "english-1")
     }
     lines = []
     for row in rows:

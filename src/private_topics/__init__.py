@@ -8,6 +8,7 @@ from private_topics._version import __version__
 if TYPE_CHECKING:
     from private_topics.audit.auditing import audit_privacy
     from private_topics.audit.made_up import corpus_like
+    from private_topics.audit.models import audit_model
     from private_topics.audit.seal import sealed, verify
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
     from private_topics.corpus.texts.files import read_unit_labels
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "audit.auditing": ("audit_privacy",),
     "audit.made_up": ("corpus_like",),
+    "audit.models": ("audit_model",),
     "audit.seal": ("sealed", "verify"),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
     "corpus.texts.files": ("read_unit_labels",),
@@ -123,6 +125,7 @@ __all__ = [
     "VariationalLDA",
     "WordList",
     "__version__",
+    "audit_model",
     "audit_privacy",
     "corpus_like",
     "document_completion_perplexity",

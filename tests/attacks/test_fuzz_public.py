@@ -90,6 +90,7 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "Tokeniser",
     "WITH_VOCABULARY",
     "WordList",
+    "audit_model",
     "audit_privacy",
     "corpus_like",
     "document_completion_perplexity",

@@ -19,7 +19,7 @@ from private_topics import InputError, PrivateSpectralLDA, make_lda_corpus
 from private_topics.audit import AuditResult, audit_privacy, auditing, whole_fits
 from private_topics.audit.games import play, stakes_each, stakes_together
 from private_topics.audit.neighbours import Base, extreme_units, rows_of
-from private_topics.audit.recording import RecordingRun, audited_parameters, record, replay
+from private_topics.audit.recording import Audited, RecordingRun, record, replay
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
 from private_topics.fits.private import PrivateFit
@@ -63,9 +63,9 @@ def honest() -> AuditResult:
 @cache
 def recorded(epsilon: float = 20.0) -> tuple[Base, dict[str, Any], Any, RecordingRun, Family]:
     """A recorded fit and a few of its neighbours."""
-    base, settings = Base.of(corpus()), settings_of(model(epsilon=epsilon))
+    base, settings = Base.of(corpus()), Audited(settings_of(model(epsilon=epsilon)))
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
-    units = extreme_units(base, fitted.model.topics, fitted.model.alpha)
+    units = extreme_units(base, fitted)
     events = tuple(released.event for _, released in run.seen)
     family, trouble = auditing._replayed(settings, base, fitted, run, dict(list(units.items())[:5]), events, SILENT)
     assert trouble == []
@@ -211,10 +211,10 @@ def test_the_final_model_gives_canaries_away_where_there_is_no_noise():
     base, _, _, run, _ = recorded(0.2)
     units = tuple(rows_of([{word: 10_000}], 30) for word in (0, 1))
     mu = run.accountant.mu
-    parameters = audited_parameters(model(epsilon=0.2))
-    attack = whole_fits.attack_final_model(parameters, base, units, mu=mu, fits=40, level=0.05)
+    audited = Audited(settings_of(model(epsilon=0.2)))
+    attack = whole_fits.attack_final_model(audited, base, units, mu=mu, fits=40, level=0.05)
     with noise_scaled(0.001):
-        exposed = whole_fits.attack_final_model(parameters, base, units, mu=mu, fits=40, level=0.05)
+        exposed = whole_fits.attack_final_model(audited, base, units, mu=mu, fits=40, level=0.05)
     assert exposed.copies == round(2.0 / mu)
     assert attack.bound <= mu
     assert exposed.bound > max(attack.bound, 0.5 * mu)
@@ -224,7 +224,7 @@ def test_the_final_model_gives_canaries_away_where_there_is_no_noise():
 
 
 def trouble_of(unit: Any) -> list[str]:
-    base, settings = Base.of(corpus()), settings_of(model())
+    base, settings = Base.of(corpus()), Audited(settings_of(model()))
     fitted, run = record(settings, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen)
     return auditing._replayed(settings, base, fitted, run, {"one": unit}, events, SILENT)[1]
@@ -232,7 +232,7 @@ def trouble_of(unit: Any) -> list[str]:
 
 def test_contributions_that_are_too_large_are_seen(monkeypatch):
     monkeypatch.setattr(unit_sums, "SAFETY", 1.01)
-    base, settings = Base.of(corpus()), settings_of(model())
+    base, settings = Base.of(corpus()), Audited(settings_of(model()))
     _, run = record(settings, *base.replaced([base.first_unit()]))
     members = {
         str(word): replay(settings, run.seen, *base.replaced([rows_of([{word: 100}], 30)]))[1] for word in (0, 1)

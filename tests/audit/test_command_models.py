@@ -101,41 +101,83 @@ def test_a_large_vocabulary_is_attacked_with_its_second_unigram(tmp_path):
     assert content["coverage"]["complete"]
 
 
-def test_a_private_vocabulary_is_named_as_not_attacked(tmp_path):
-    """The audit begins after the first release, and the page says so."""
-    lines = [json.dumps({"text": letter.text, "who": letter.patient}) for letter in make_letters(600, seed=1)]
-    (tmp_path / "letters.jsonl").write_text("\n".join(lines))
-    fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--unit", "who", "--epsilon", 60, "--delta", 1e-5,
-           "-k", 3, "--refine-steps", 1, "--jobs", 1, "-q", "--vocabulary", "private",
-           "--knowledge", "none"]  # fmt: skip
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory) -> Path:
+    """Letters, words of them, and vectors of those words that mean nothing."""
+    folder = tmp_path_factory.mktemp("texts")
+    letters = list(make_letters(600, seed=1))
+    lines = [json.dumps({"text": letter.text, "who": letter.patient}) for letter in letters]
+    (folder / "letters.jsonl").write_text("\n".join(lines))
+    words = sorted({word for letter in letters[:100] for word in Tokeniser().words(letter.text)})
+    (folder / "words.txt").write_text("".join(f"{word}\n" for word in words))
+    rows = np.random.default_rng(0).normal(size=(len(words), 20)).round(4).tolist()
+    vectors = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows, strict=True))
+    (folder / "random.txt").write_text("".join(vectors))
+    return folder
+
+
+KINDS = {
+    "the default": ([], 5, "candidate words", "public second moment 1"),
+    "much data": ([], 2, "candidate words", "second moment"),
+    "private words of users": (["--vocabulary", "private", "--unit", "who"], 3, "vocabulary", "features 4"),
+    "no knowledge": (["--vocabulary", "private", "--knowledge", "none"], 3, "vocabulary", "second moment"),
+    "a public list": (["--vocabulary", "{0}/words.txt", "--knowledge", "english"], 5, "unigram", "features 4"),
+    "vectors that know nothing": (
+        ["--vocabulary", "candidates:{0}/words.txt", "--knowledge", "{0}/random.txt"],
+        5,
+        "candidate words",
+        "refinement 1",
+    ),
+}
+
+
+def fitted(texts: Path, kind: str) -> tuple[Path, list[Any]]:
+    """A model of text, and what its audit needs beside its file."""
+    options, topics, *_ = KINDS[kind]
+    path, named = texts / f"{kind}.model", [option.format(texts) for option in options]
+    fit = ["fit", texts / "letters.jsonl", "-o", path, "--epsilon", 60, "--delta", 1e-5, "-k", topics,
+           "--refine-steps", 1, "--jobs", 1, "-q", *named]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
-    done = called("--model", tmp_path / "m", "--report", tmp_path / "audit.md")
+    return path, ["--knowledge", texts / "random.txt"] if kind == "vectors that know nothing" else []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_release_of_a_model_of_text_is_attacked(kind, texts, tmp_path):
+    """The vocabulary, and whatever path public knowledge took; only then is the shield green."""
+    path, needed = fitted(texts, kind)
+    done = called("--model", path, *needed, "--json", "-q", "--report", tmp_path / "audit.html")
     assert done.exit_code == 0, done.output
-    page = (tmp_path / "audit.md").read_text(encoding="utf-8")
+    content = json.loads(done.stdout)["sealed"]
+    attacked = [release["name"] for release in content["audit"]["releases"]]
+    assert attacked == [release["name"] for release in content["model_statement"]["releases"]]
+    assert attacked[0] == KINDS[kind][2]
+    assert KINDS[kind][3] in attacked
+    assert ("public second norms" in attacked) == (kind not in ("much data", "no knowledge"))
+    if kind == "vectors that know nothing":
+        assert "second moment" in attacked, "the fit went on without knowledge"
+        assert not any(name.startswith("features") for name in attacked)
+    assert content["coverage"]["complete"], content["coverage"]
+    page = (tmp_path / "audit.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    assert "it attacked the model's unit and every release" in page
+    assert 'class="verdict caution"' not in page
+    assert ("Words that one unit alone has" in page) == (attacked[0] == "vocabulary")
+
+
+def test_knowledge_that_is_not_at_hand_is_missed(texts, tmp_path):
+    """The page is amber and says what is missing; another file is refused."""
+    path, _ = fitted(texts, "vectors that know nothing")
+    done = called("--model", path, "--report", tmp_path / "audit.html")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "audit.html").read_text(encoding="utf-8").replace("&#39;", "'")
     for text in (done.stdout, page):
         assert "did NOT attack all that the model claims" in text
-        assert "Not attacked: 1 release of the model's" in text
-        assert ": vocabulary." in text
-        assert "times the noise of the model's" in text, "its threshold takes a part of delta"
-        assert "Attacked: one user" in text
-    assert verify(tmp_path / "audit.md")
-
-
-def test_a_choice_among_candidates_is_named_as_not_attacked(tmp_path):
-    """No part of delta is spent on it, so the noise of the other releases is that of the audited fit."""
-    letters = list(make_letters(600, seed=1))
-    (tmp_path / "letters.jsonl").write_text("\n".join(json.dumps({"text": letter.text}) for letter in letters))
-    words = sorted({word for letter in letters[:100] for word in Tokeniser().words(letter.text)})
-    (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in words))
-    fit = ["fit", tmp_path / "letters.jsonl", "-o", tmp_path / "m", "--epsilon", 60, "--delta", 1e-5, "-k", 3, "-q",
-           "--refine-steps", 1, "--jobs", 1, "--knowledge", "none",
-           "--vocabulary", f"candidates:{tmp_path / 'words.txt'}"]  # fmt: skip
-    assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
-    done = called("--model", tmp_path / "m")
-    assert done.exit_code == 0, done.output
-    assert "Not attacked: 1 release of the model's" in done.stdout
-    assert ": candidate words." in done.stdout
-    assert "times the noise of the model's" not in done.stdout
+        assert "public knowledge that was not at hand" in text
+        assert "public second norms" in text
+    assert 'class="verdict caution"' in page
+    other = called("--model", path, "--knowledge", "english")
+    assert other.exit_code == 1
+    assert "another digest" in other.output
+    assert called("--knowledge", "english").exit_code == 2
 
 
 def test_more_words_than_the_model_has_are_refused(models):

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from private_support import captured_releases, counts_of, replaced_aggregates
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit.recording import record, replay
+from private_topics.audit.recording import Audited, record, replay
 from private_topics.audit.sensitivity import distance, exceeds
 from private_topics.estimators.private import settings_of
 from private_topics.inference.carried import SMALLEST_REFINED
@@ -78,10 +78,11 @@ def family(grouped: bool) -> list[list[Any]]:
     for unit in units:
         X = sp.csr_array(sp.vstack([corpus()[:-1], counts_of(unit, N_WORDS)], format="csr"))
         corpora.append((X, np.minimum(np.arange(X.shape[0]), N_UNITS - 1) if grouped else None))
-    model, run = record(settings_of(PrivateSpectralLDA(**SETTINGS)), *corpora[0])
+    audited = Audited(settings_of(PrivateSpectralLDA(**SETTINGS)))
+    model, run = record(audited, *corpora[0])
     found = [[entering for entering, _ in run.seen]]
     for X, groups in corpora[1:]:
-        neighbour, entering = replay(settings_of(PrivateSpectralLDA(**SETTINGS)), run.seen, X, groups)
+        neighbour, entering = replay(audited, run.seen, X, groups)
         assert neighbour.like(model)
         found.append(entering)
     return found

@@ -18,7 +18,7 @@ import pytest
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, make_lda_corpus
 from private_topics.audit.neighbours import CENTRES, REMOVED, Base, extreme_units
-from private_topics.audit.recording import Fitted, RecordingRun, record, replay
+from private_topics.audit.recording import Audited, Fitted, RecordingRun, record, replay
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import FITS
@@ -90,15 +90,15 @@ def recorded(fit: Fit, epsilon: float, grouped: bool = False, neighbours: Neighb
     if grouped:
         base = Base.of(base.counts, np.arange(N_DOCUMENTS) // 3)
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-        settings = settings_for(fit, epsilon, neighbours)
-        first, run = record(settings, *base.replaced([base.first_unit()]))
-        units = extreme_units(base, first.model.topics, first.model.alpha / first.model.alpha.sum(), neighbours)
+        audited = Audited(settings_for(fit, epsilon, neighbours))
+        first, run = record(audited, *base.replaced([base.first_unit()]))
+        units = extreme_units(base, first, neighbours=neighbours)
         fits, members = [first], {"as it was": [entering for entering, _ in run.seen]}
         few = [name for name in FEW if grouped or not name.startswith("user: ")]
         few += [REMOVED] if neighbours == ADD_REMOVE else []
         assert set(few) <= set(units) | {"a word of topic 0, often"}, "a neighbour of another name"
         for name in filter(units.__contains__, few):  # one topic has no telling word
-            neighbour, members[name] = replay(settings, run.seen, *base.replaced([units[name]]))
+            neighbour, members[name] = replay(audited, run.seen, *base.replaced([units[name]]))
             fits.append(neighbour)
     family = Family(tuple(released.event for _, released in run.seen), members, CENTRES[neighbours])
     return Recorded(run, family, fits)
@@ -163,7 +163,7 @@ def check_order(fit: Fit) -> None:
         counts, _ = base.replaced([base.first_unit()])
         shuffled = [counts[order[:100]], counts[order[100:101]], counts[order[101:]]]
         with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-            _, entering = replay(settings_for(fit, epsilon), found.run.seen, shuffled, None)
+            _, entering = replay(Audited(settings_for(fit, epsilon)), found.run.seen, shuffled, None)
         for one, (other, _) in zip(entering, found.run.seen, strict=True):
             assert np.array_equal(one.aggregate, other.aggregate), one.query.name
 

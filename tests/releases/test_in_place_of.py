@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.audit.recording import RecordingRun, record, replay
+from private_topics.audit.recording import Audited, RecordingRun, record, replay
 from private_topics.estimators.private import settings_of
 from private_topics.fits.private import FitSettings
 from private_topics.fits.sequential import SEQUENTIAL
@@ -79,7 +79,7 @@ def counts_for(alpha0: float) -> sp.csr_array:
 def releases_of(alpha0: float, epsilon: float) -> tuple[list[str], RecordingRun]:
     """The names of what a fit releases, in order, and its run."""
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-        _, run = record(settings_for(alpha0, epsilon), counts_for(alpha0), None)
+        _, run = record(Audited(settings_for(alpha0, epsilon)), counts_for(alpha0), None)
     return [entering.query.name for entering, _ in run.seen], run
 
 
@@ -104,9 +104,9 @@ def test_a_whole_fit_spends_its_budget_and_no_more(alpha0, epsilon, last):
 @pytest.mark.parametrize(("alpha0", "epsilon"), [(30.0, 3.0), (0.1, 3000.0)])
 def test_released_values_alone_choose(alpha0, epsilon):
     """With all released values as they were, quite other documents have the same releases and the same model."""
-    settings = settings_for(alpha0, epsilon)
-    first, run = record(settings, counts_for(alpha0), None)
+    audited = Audited(settings_for(alpha0, epsilon))
+    first, run = record(audited, counts_for(alpha0), None)
     for other in (counts_for(0.1), counts_for(30.0), sp.csr_array(np.tile([50] + 29 * [0], (900, 1)))):
-        found, entering = replay(settings, run.seen, other, None)
+        found, entering = replay(audited, run.seen, other, None)
         assert [one.query for one in entering] == [one.query for one, _ in run.seen]
         assert found.like(first)

@@ -37,7 +37,7 @@ from private_support import (
 )
 from private_topics import PrivateSpectralLDA, audit_privacy, make_lda_corpus
 from private_topics.audit.neighbours import absent
-from private_topics.audit.recording import CorpusDependenceError, record, replay
+from private_topics.audit.recording import Audited, CorpusDependenceError, record, replay
 from private_topics.audit.result import AuditResult, coverage
 from private_topics.engines.protocol import OfReleasedSize
 from private_topics.errors import PrivacyError
@@ -190,11 +190,11 @@ def test_neighbours_of_a_fit_stay_within_and_leave_nothing_else_behind(fit, neig
 def test_a_number_of_units_that_is_not_released_is_noticed(monkeypatch):
     """The fit is given the corpus itself: what it says or asks then depends on how many units there are."""
     monkeypatch.setattr(PrivateFit, "_counted", lambda fit, opened: opened)
-    settings = settings_for(SEQUENTIAL, 3.0, ADD_REMOVE)
+    audited = Audited(settings_for(SEQUENTIAL, 3.0, ADD_REMOVE))
     base = corpus(3.0)
-    first, run = record(settings, *base.replaced([base.first_unit()]))
+    first, run = record(audited, *base.replaced([base.first_unit()]))
     try:
-        other, _ = replay(settings, run.seen, *base.replaced([absent(ADD_REMOVE, base.n_words)]))
+        other, _ = replay(audited, run.seen, *base.replaced([absent(ADD_REMOVE, base.n_words)]))
     except CorpusDependenceError:
         return
     assert not first.like(other)

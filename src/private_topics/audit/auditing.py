@@ -14,12 +14,17 @@ from scipy.sparse import csr_array
 
 from private_topics.audit.bounds import epsilon_of
 from private_topics.audit.games import Played, Residual, play, residual, seed_of, stakes_each, stakes_together
+from private_topics.audit.lonely import TESTS as LONELY_TESTS
+from private_topics.audit.lonely import LonelyWords, attack_lonely_words
 from private_topics.audit.neighbours import CENTRES, Base, extreme_units
 from private_topics.audit.recording import (
+    Audited,
     CorpusDependenceError,
     Entering,
+    EnteringWords,
     Fitted,
     RecordingRun,
+    aligned,
     audited_parameters,
     record,
     replay,
@@ -27,10 +32,11 @@ from private_topics.audit.recording import (
 from private_topics.audit.result import AuditResult, ReleaseAudit, WholeAudit, public_settings
 from private_topics.audit.sensitivity import Family, Farthest, exceeds
 from private_topics.audit.whole_fits import GUESSED_FROM, Attack, attack_final_model, attack_in_one_run
+from private_topics.audit.words import NamedColumns
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
-from private_topics.fits.private import FitSettings
 from private_topics.privacy.events import GaussianEvent
+from private_topics.privacy.mechanisms import ReleasedWords
 from private_topics.progress import SILENT, Progress
 
 WHOLE_TESTS = 3
@@ -42,6 +48,7 @@ def audit_privacy(
     X: Any,
     *,
     groups: Any = None,
+    words: NamedColumns | None = None,
     trials: int = 1_000,
     fits: int = 100,
     confidence: float = 0.9999,
@@ -54,6 +61,7 @@ def audit_privacy(
     ----------
     model : the settings; proved calibration, delta above 0, the fast sampler. Its ledger is left alone.
     X, groups : a public or synthetic corpus of counts, and the user of each document where users are the units.
+    words : names of the columns, where the fit releases its vocabulary first; the public knowledge then goes here.
     trials : runs of each game against released values, half with canaries and half without.
     fits : whole fits of the game against the final model, on the first `SMALL_UNITS` units.
     confidence : probability that no test of the whole audit fails by chance if every claim holds.
@@ -62,37 +70,43 @@ def audit_privacy(
     """
     _check_numbers(trials, fits, confidence)
     parameters, base = audited_parameters(model), Base.of(X, groups)
-    settings = settings_of(PrivateSpectralLDA(**parameters))
+    if words is not None and len(words.names) != base.n_words:
+        raise InputError(f"audit got {len(words.names)} names for a corpus of {base.n_words} columns.")
+    estimator = PrivateSpectralLDA(**parameters)
+    audited = Audited(settings_of(estimator, None if words is None else words.source), words)
     progress.stage("recording a fit")
-    fitted, run = record(settings, *base.replaced([base.first_unit()]))
+    fitted, run = record(audited, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))
-    level = (1.0 - confidence) / (2 * len(events) + WHOLE_TESTS)
-    prior = fitted.model.alpha / fitted.model.alpha.sum()
-    units = extreme_units(base, fitted.model.topics, prior, settings.neighbours)
-    family, trouble = _replayed(settings, base, fitted, run, units, events, progress)
+    named = sum(isinstance(entering, EnteringWords) for entering, _ in run.seen)
+    level = (1.0 - confidence) / (2 * len(events) + LONELY_TESTS * named + WHOLE_TESTS)
+    units = extreme_units(base, fitted, words, audited.settings.neighbours)
+    family, trouble = _replayed(audited, base, fitted, run, units, events, progress)
     farthest = [family.farthest(index) for index in range(len(events))]
     together = family.farthest_together()
     mu = run.accountant.mu
-    trouble += _group_trouble(settings, base, run, units, together, mu)
-    seed = settings.noise_seed
+    trouble += _group_trouble(audited, base, run, units, together, mu)
+    seed = audited.settings.noise_seed
+    kind: dict[str, Any] = {"threshold_delta": run.threshold_delta, "neighbours": run.neighbours}
     progress.stage("playing against each release")
-    each = play(stakes_each(farthest, base.n_units), run.budget, trials, seed_of(seed, 1))
+    each = play(stakes_each(farthest, base.n_units), run.budget, trials, seed_of(seed, 1), **kind)
+    lonely = _lonely(run, family, trials, level, seed_of(seed, 6))
     progress.stage("playing against all releases together")
-    whole = play(stakes_together(together, mu, base.n_units), run.budget, trials, seed_of(seed, 2))
+    whole = play(stakes_together(together, mu, base.n_units), run.budget, trials, seed_of(seed, 2), **kind)
     progress.stage("playing against the final model")
     pair = (units[together[0].pair[0]], units[together[0].pair[1]])
-    final = attack_final_model(parameters, base, pair, mu=run.mu_total, fits=fits, level=level)
+    final = attack_final_model(audited, base, pair, mu=run.mu_total, fits=fits, level=level)
     progress.stage("guessing many coins in one run")
-    first_mu = next(event.mu for event in events if event.name == GUESSED_FROM)
-    one_run = attack_in_one_run(settings, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
+    first_mu = next(event.mu for event in events if event.name in GUESSED_FROM)
+    one_run = attack_in_one_run(audited, base, mu=first_mu, level=level, seed=seed_of(seed, 5))
+    delta = run.budget.delta - run.threshold_delta
     return AuditResult(
-        settings=public_settings(parameters, base, trials, fits) | {"corpus": corpus},
+        settings=public_settings(parameters, base, fitted, trials, fits) | {"corpus": corpus},
         statement=fitted.statement.to_dict(),
         confidence=confidence,
         neighbours=tuple(units),
         trouble=tuple(trouble),
-        releases=_release_audits(run, farthest, each, whole, level, run.budget.delta),
-        whole=_whole_audits(together, whole, final, one_run, (mu, run.mu_total, first_mu), level, run.budget.delta),
+        releases=_release_audits(run, farthest, each, whole, lonely, level, delta),
+        whole=_whole_audits(together, whole, final, one_run, (mu, run.mu_total, first_mu), level, delta),
     )
 
 
@@ -105,7 +119,7 @@ def _check_numbers(trials: int, fits: int, confidence: float) -> None:
 
 
 def _replayed(
-    settings: FitSettings,
+    audited: Audited,
     base: Base,
     fitted: Fitted,
     run: RecordingRun,
@@ -121,17 +135,30 @@ def _replayed(
             continue
         progress.stage(f"replaying a neighbour: {name}")
         try:
-            other, members[name] = replay(settings, run.seen, *base.replaced([unit]))
+            other, members[name] = replay(audited, run.seen, *base.replaced([unit]))
         except CorpusDependenceError as error:
             trouble.append(str(error))
             continue
         if not other.like(fitted):
             trouble.append("The model depends on the corpus beyond its released values.")
-    return Family(events, members, CENTRES[settings.neighbours]), list(dict.fromkeys(trouble))
+    return Family.of(events, members, CENTRES[audited.settings.neighbours]), list(dict.fromkeys(trouble))
+
+
+def _lonely(run: RecordingRun, family: Family, trials: int, level: float, seed: int | None) -> dict[str, LonelyWords]:
+    """For each release of words: whether words that one unit alone has stay hidden."""
+    found = {}
+    for index, (_, released) in enumerate(run.seen):
+        if isinstance(released, ReleasedWords):
+            entering = [member[index] for member in family.members.values()]
+            members = [one for one in entering if isinstance(one, EnteringWords)]
+            found[released.name] = attack_lonely_words(
+                members, released, run.neighbours, trials=trials, level=level, seed=seed
+            )
+    return found
 
 
 def _group_trouble(
-    settings: FitSettings,
+    audited: Audited,
     base: Base,
     run: RecordingRun,
     units: dict[str, csr_array],
@@ -142,19 +169,25 @@ def _group_trouble(
     copies = max(FEWEST_TOGETHER, stakes_together(together, mu, base.n_units)[0].copies)
     try:
         one, other = (
-            replay(settings, run.seen, *base.replaced([units[name]] * copies))[1] for name in together[0].pair
+            replay(audited, run.seen, *base.replaced([units[name]] * copies))[1] for name in together[0].pair
         )
     except CorpusDependenceError as error:
         return [str(error)]
     return [
         f"Several units replaced together move release {first.query.name!r} further than its sensitivity allows."
-        for first, second in zip(one, other, strict=True)
+        for first, second in map(aligned, zip(one, other, strict=True))
         if exceeds(first, second, copies)
     ]
 
 
 def _release_audits(
-    run: RecordingRun, farthest: list[Farthest], each: Played, whole: Played, level: float, delta: float
+    run: RecordingRun,
+    farthest: list[Farthest],
+    each: Played,
+    whole: Played,
+    lonely: dict[str, LonelyWords],
+    level: float,
+    delta: float,
 ) -> tuple[ReleaseAudit, ...]:
     found = []
     for index, ((entering, released), one) in enumerate(zip(run.seen, farthest, strict=True)):
@@ -177,6 +210,7 @@ def _release_audits(
                 noise=noise.ratio,
                 noise_draws=noise.draws,
                 noise_as_recorded=noise.as_recorded(level),
+                lonely=lonely.get(one.name),
             )
         )
     return tuple(found)

@@ -18,11 +18,13 @@ import numpy as np
 from scipy.stats import chi2
 
 from private_topics.audit.bounds import mu_of_scores
-from private_topics.audit.recording import Entering, Integers
+from private_topics.audit.recording import Entering, EnteringWords, Integers
 from private_topics.audit.sensitivity import Farthest, copies_for, distance
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Released
+from private_topics.privacy.neighbours import REPLACE, Neighbours
+from private_topics.privacy.set_union import threshold_steps
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,20 @@ class Residual:
 
 
 def residual(entering: Entering, released: Released) -> Residual:
-    """The residual of one release of a fit. The Frobenius norm is the norm in isometric coordinates."""
+    """The residual of one release of a fit. The Frobenius norm is the norm in isometric coordinates.
+
+    Of words those with little noise are not shown: their noise is measured in games alone.
+    """
+    if isinstance(entering, EnteringWords):
+        return Residual(0.0, 0)
     noise = (released.value - entering.aggregate * entering.query.step) / released.sigma
     return Residual(float(np.vdot(noise, noise)), released.event.coordinates)
 
 
 TARGET = 2.0
 """The mu at which a game is played, by the number of copies: errors neither too rare to count nor too common."""
+CERTAIN = 10.0
+"""Deviations above the threshold at which a word is named in every trial."""
 TRAINING = 0.1
 """The part of the trials that chooses the threshold; the rest is counted."""
 
@@ -100,13 +109,54 @@ class Stake:
         step = self.farthest.entering.query.step
         return self.without * step, self.within * step
 
+    @property
+    def draws(self) -> int:
+        """Independent noise variables of one trial."""
+        return self.farthest.event.coordinates
+
     def trial(self, run: PrivateRun, canaries: bool) -> tuple[float, float]:
         """The attacker's score, and the squared length of the noise in units of the recorded sigma."""
+        value, sigma = self._released(run, self.within if canaries else self.without)
+        score = _dot(value - self._centres[0], self.direction)
+        noise = value - self._centres[canaries]
+        return score / sigma, _dot(noise, noise) / sigma**2
+
+    def _released(self, run: PrivateRun, aggregate: Integers) -> tuple[np.ndarray, float]:
         entering = self.farthest.entering
-        released = run.release(entering.query, self.within if canaries else self.without, entering.share)
-        score = _dot(released.value - self._centres[0], self.direction)
-        noise = released.value - self._centres[canaries]
-        return score / released.sigma, _dot(noise, noise) / released.sigma**2
+        released = run.release(entering.query, aggregate, entering.share)
+        return released.value, released.sigma
+
+
+@dataclass(frozen=True, eq=False)
+class WordStake(Stake):
+    """A release of words, on a corpus whose other units use every word so often that all of them are named.
+
+    The claim is about every corpus; in this one nothing but noise stands between the attacker and the weights.
+    """
+
+    @property
+    def draws(self) -> int:
+        return len(self.farthest.difference)
+
+    @cached_property
+    def without(self) -> Integers:
+        entering, event = self.farthest.entering, self.farthest.event
+        assert isinstance(entering, EnteringWords)
+        ratio = event.sigma / entering.query.step
+        limit = threshold_steps(entering.most_words, entering.query.step, ratio, entering.threshold_delta)
+        moved = self.copies * int(np.abs(self.farthest.difference).max(initial=0))
+        return entering.aggregate + (limit + moved + math.ceil(CERTAIN * ratio))
+
+    def _released(self, run: PrivateRun, aggregate: Integers) -> tuple[np.ndarray, float]:
+        entering = self.farthest.entering
+        assert isinstance(entering, EnteringWords)
+        weights = dict(zip(entering.words, aggregate.tolist(), strict=True))
+        released = run.release_words(entering.query, weights, entering.share, **entering.limits)
+        if released.words == entering.words:
+            return released.value, released.sigma
+        value = np.array(self._centres[0])
+        value[np.isin(entering.words, released.words)] = released.value
+        return value, released.sigma
 
 
 def _dot(one: np.ndarray, other: np.ndarray) -> float:
@@ -126,8 +176,7 @@ class Played:
     @property
     def draws(self) -> np.ndarray:
         """Independent noise variables of each release in all trials."""
-        coordinates = [stake.farthest.event.coordinates for stake in self.stakes]
-        return (len(self.without) + len(self.within)) * np.array(coordinates)
+        return (len(self.without) + len(self.within)) * np.array([stake.draws for stake in self.stakes])
 
     def release_bound(self, index: int, level: float) -> float:
         """A lower confidence bound on the mu of one release, for one unit."""
@@ -142,19 +191,30 @@ class Played:
 
 def stakes_each(farthest: list[Farthest], n_units: int) -> list[Stake]:
     """Every release with its own worst neighbours and its own number of copies."""
-    return [Stake(one, copies_for(one.event.mu, TARGET, n_units - 1)) for one in farthest]
+    return [_stake(one, copies_for(one.event.mu, TARGET, n_units - 1)) for one in farthest]
 
 
 def stakes_together(farthest: list[Farthest], mu: float, n_units: int) -> list[Stake]:
     """All releases with the same neighbours and the same copies."""
     copies = copies_for(mu, TARGET, n_units - 1)
-    return [Stake(one, copies) for one in farthest]
+    return [_stake(one, copies) for one in farthest]
 
 
-def play(stakes: list[Stake], budget: PrivacyBudget, trials: int, noise_seed: int | None) -> Played:
+def _stake(farthest: Farthest, copies: int) -> Stake:
+    return (WordStake if isinstance(farthest.entering, EnteringWords) else Stake)(farthest, copies)
+
+
+def play(
+    stakes: list[Stake],
+    budget: PrivacyBudget,
+    trials: int,
+    noise_seed: int | None,
+    threshold_delta: float = 0.0,
+    neighbours: Neighbours = REPLACE,
+) -> Played:
     """`trials` runs, half of them with canaries; each makes all releases, within the budget."""
     half = max(2, trials // 2)
-    run = TrialRun(budget, noise_seed=noise_seed)
+    run = TrialRun(budget, noise_seed=noise_seed, threshold_delta=threshold_delta, neighbours=neighbours)
     scores = np.zeros((2, half, len(stakes)))
     squares = np.zeros(len(stakes))
     for canaries in (0, 1):

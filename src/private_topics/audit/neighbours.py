@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from private_topics.audit.recording import Fitted
+from private_topics.audit.words import LONG, NamedColumns
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
+from private_topics.knowledge.public import PublicKnowledge
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, ZERO_OUT, Neighbours
 
-LONG, LARGEST_COUNT = 1_000, 2**31 - 1
+LARGEST_COUNT = 2**31 - 1
 TOLD_TOPICS = 4
+DIRECTIONS = 2
 DOCUMENTS_OF_A_USER = 50
 FEWEST_UNITS = 10
 
@@ -82,13 +86,17 @@ def absent(neighbours: Neighbours, n_words: int) -> sp.csr_array:
 
 
 def extreme_units(
-    base: Base, topics: np.ndarray, prior: np.ndarray, neighbours: Neighbours = REPLACE
+    base: Base, fitted: Fitted, words: NamedColumns | None = None, neighbours: Neighbours = REPLACE
 ) -> dict[str, sp.csr_array]:
     """Extreme units of every kind; the words are chosen by the released topics.
 
     Any two of them make neighbours where units are replaced, else any of them and the one that `CENTRES` names.
     """
-    documents = extreme_documents(topics, prior)
+    prior = fitted.model.alpha / fitted.model.alpha.sum()
+    found = extreme_documents(fitted.model.topics, prior) | informed_documents(fitted.knowledge)
+    columns = fitted.columns.tolist()
+    documents = {name: {columns[word]: count for word, count in one.items()} for name, one in found.items()}
+    documents |= {} if words is None else words.extreme_documents(base.counts)
     units = {name: rows_of([document], base.n_words) for name, document in documents.items()}
     if base.unit is not None:
         many = {name: [document] * DOCUMENTS_OF_A_USER for name, document in documents.items() if document}
@@ -99,6 +107,23 @@ def extreme_units(
     if neighbours == ADD_REMOVE:
         units[REMOVED] = absent(neighbours, base.n_words)
     return {"as it was": base.first_unit(), **units}
+
+
+def informed_documents(knowledge: PublicKnowledge | None) -> dict[str, dict[int, int]]:
+    """The words whose public vectors are farthest apart along the directions in which all of them differ most."""
+    if knowledge is None:
+        return {}
+    known = np.asarray(np.any(knowledge.vectors != 0.0, axis=1))
+    deviations = np.where(known[:, None], knowledge.vectors - knowledge.vectors[known].mean(axis=0), 0.0)
+    places = deviations @ np.linalg.svd(deviations, full_matrices=False)[2][:DIRECTIONS].T
+    longest = int(np.argmax((deviations**2).sum(axis=1)))
+    found = {"the word with the longest public vector, often": {longest: LONG}}
+    for axis, place in enumerate(places.T):
+        top, bottom = int(np.argmax(place)), int(np.argmin(place))
+        found[f"the top of public direction {axis}, often"] = {top: LONG}
+        found[f"the bottom of public direction {axis}, often"] = {bottom: LONG}
+        found[f"both ends of public direction {axis}"] = {top: 2, bottom: 2}
+    return found
 
 
 def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[int, int]]:
@@ -121,4 +146,5 @@ def extreme_documents(topics: np.ndarray, prior: np.ndarray) -> dict[str, dict[i
         "the largest count": {second: LARGEST_COUNT},
     }
     told = {f"a word of topic {topic}, often": {word: LONG} for topic, word in enumerate(telling)}
+    told["words of two topics"] = dict.fromkeys(telling[:2], 2)
     return found | (told if len(topics) > 1 else {})

@@ -8,20 +8,23 @@ the neighbour changes must then be inside the aggregates: queries, shares and th
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from private_topics.audit.words import NamedColumns
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.errors import InputError, PrivacyError, PrivacyWarning
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.fits.fit import PrivateModel
 from private_topics.fits.private import FitSettings, PrivateFit
+from private_topics.knowledge.public import PublicKnowledge
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
-from private_topics.privacy.mechanisms import PrivateRun, Query, Released
+from private_topics.privacy.mechanisms import NoiseEvent, PrivateRun, Query, Released, ReleasedWords
 from private_topics.privacy.statement import PrivacyStatement
 
 Integers = npt.NDArray[np.int64]
@@ -45,6 +48,47 @@ class Entering:
         return same_shape and self.query == other.query and self.share == other.share
 
 
+@dataclass(frozen=True, eq=False)
+class EnteringWords(Entering):
+    """What enters a release of words: weights of the words that occur, in the order of their names."""
+
+    words: tuple[str, ...]
+    threshold_delta: float
+    most_words: int
+
+    @classmethod
+    def of(cls, query: Query, weights: Mapping[str, int], share: float, limits: dict[str, Any]) -> EnteringWords:
+        words = tuple(sorted(weights))
+        return cls(query, np.array([weights[word] for word in words], np.int64), share, words, **limits)
+
+    @property
+    def weights(self) -> dict[str, int]:
+        return dict(zip(self.words, self.aggregate.tolist(), strict=True))
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        return {"threshold_delta": self.threshold_delta, "most_words": self.most_words}
+
+    def like(self, other: Entering) -> bool:
+        """Which words occur is part of the aggregate."""
+        same = isinstance(other, EnteringWords) and self.limits == other.limits
+        return same and self.query == other.query and self.share == other.share
+
+    def over(self, words: tuple[str, ...]) -> EnteringWords:
+        """The same with a weight, perhaps zero, for each of `words`."""
+        weights = self.weights
+        return replace(self, words=words, aggregate=np.array([weights.get(word, 0) for word in words], np.int64))
+
+
+def aligned(entering: Sequence[Entering]) -> list[Entering]:
+    """One release for several neighbours; of words, a weight for each word that occurs in any of them."""
+    if not isinstance(entering[0], EnteringWords):
+        return list(entering)
+    of_words = [one for one in entering if isinstance(one, EnteringWords)]
+    words = tuple(sorted(set().union(*(one.words for one in of_words))))
+    return [one.over(words) for one in of_words]
+
+
 class RecordingRun(PrivateRun):
     """A run with its real noise that remembers the exact aggregates. They must not leave the audit."""
 
@@ -55,6 +99,12 @@ class RecordingRun(PrivateRun):
     def release(self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False) -> Released:
         entering = Entering(query, np.array(aggregate), share)
         released = super().release(query, aggregate, share, consume=consume)
+        self.seen.append((entering, released))
+        return released
+
+    def release_words(self, query: Query, weights: Mapping[str, int], share: float, **limits: Any) -> ReleasedWords:
+        entering = EnteringWords.of(query, weights, share, limits)
+        released = super().release_words(query, weights, share, **limits)
         self.seen.append((entering, released))
         return released
 
@@ -69,10 +119,19 @@ class ReplayingRun(PrivateRun):
 
     def release(self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False) -> Released:
         entering = Entering(query, np.array(aggregate), share)
+        return self._answered(entering, self._event(query, share, entering.aggregate))
+
+    def release_words(self, query: Query, weights: Mapping[str, int], share: float, **limits: Any) -> ReleasedWords:
+        entering = EnteringWords.of(query, weights, share, limits)
+        released = self._answered(entering, self._threshold_event(query, share, **limits))
+        assert isinstance(released, ReleasedWords)
+        return released
+
+    def _answered(self, entering: Entering, event: NoiseEvent) -> Released:
         if len(self.entering) == len(self.recorded):
             raise CorpusDependenceError("A neighbouring corpus has more releases than the recorded one.")
         before, released = self.recorded[len(self.entering)]
-        if not entering.like(before) or self._event(query, share, entering.aggregate) != released.event:
+        if not entering.like(before) or event != released.event:
             raise CorpusDependenceError(f"The query of release {before.query.name!r} depends on the corpus.")
         self.entering.append(entering)
         self.accountant.record(released.event)
@@ -80,11 +139,41 @@ class ReplayingRun(PrivateRun):
 
 
 @dataclass(frozen=True)
+class Audited:
+    """What is attacked: a fit with these settings, after the release of its vocabulary if it has one."""
+
+    settings: FitSettings
+    words: NamedColumns | None = None
+
+    @property
+    def threshold_delta(self) -> float:
+        """The part of delta for the threshold of a private vocabulary."""
+        return 0.0 if self.words is None else self.words.vocabulary.threshold_share * self.settings.budget.delta
+
+    def kind(self) -> dict[str, Any]:
+        """How a run of it is made, beside its budget."""
+        settings = self.settings
+        kind = {"sampler": settings.sampler, "noise_seed": settings.noise_seed, "neighbours": settings.neighbours}
+        return kind | ({"threshold_delta": self.threshold_delta} if self.threshold_delta else {})
+
+    def seeded(self, noise_seed: int | None) -> Audited:
+        return replace(self, settings=replace(self.settings, noise_seed=noise_seed))
+
+
+@dataclass(frozen=True)
 class Fitted:
-    """What a fit left behind: all that a reader of the model could see."""
+    """What a fit left behind: all that a reader of the model could see. `columns`: those of its words."""
 
     model: PrivateModel
     statement: PrivacyStatement
+    columns: np.ndarray
+    knowledge: PublicKnowledge | None
+
+    def on_all(self, n_words: int) -> np.ndarray:
+        """The topics on all columns of the corpus, zero on words that are not the model's."""
+        topics = np.zeros((len(self.model.topics), n_words))
+        topics[:, self.columns] = self.model.topics
+        return topics
 
     def like(self, other: Fitted) -> bool:
         """Whether a reader could tell the two apart."""
@@ -93,44 +182,44 @@ class Fitted:
             (ours.topics.shape, ours.topics.tobytes()) == (theirs.topics.shape, theirs.topics.tobytes())
             and ours.alpha.tobytes() == theirs.alpha.tobytes()
             and (ours.supported, ours.spectrum) == (theirs.supported, theirs.spectrum)
+            and self.columns.tolist() == other.columns.tolist()
             and self.statement == other.statement
         )
 
 
-def fit_quietly(model: PrivateSpectralLDA, counts: Any, groups: Any) -> None:
-    """A fit whose warnings (such as too few documents for all topics) are not for the reader of an audit."""
-    with _no_warnings():
-        model.fit(counts, groups=groups)
+def fitted_in(run: PrivateRun, audited: Audited, counts: Any, groups: Any) -> Fitted:
+    """A fit in a run of the audit. Its warnings (such as too few documents for all topics) are not for the reader."""
+    fit = PrivateFit(audited.settings, FitAccount(None, {}), run)
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        columns = None
+        if audited.words is not None:
+            columns, fit = audited.words.released(fit, counts, groups)
+            counts = counts[:, columns]
+        with fit.over(as_blocks(counts), groups) as context:
+            public: str | None = f"the vocabulary of {context.n_words:,} words"
+            if audited.words is not None:
+                public = audited.words.vocabulary.public
+            columns = np.arange(context.n_words) if columns is None else columns
+            return Fitted(*fit.model(context, public), columns, fit.settings.knowledge)
 
 
-def _no_warnings() -> warnings.catch_warnings[None]:
-    return warnings.catch_warnings(action="ignore", category=PrivacyWarning)
+def fit_afresh(audited: Audited, counts: Any, groups: Any) -> Fitted:
+    """A fit with noise of its own that nobody watches."""
+    return fitted_in(PrivateRun(audited.settings.budget, **audited.kind()), audited, counts, groups)
 
 
-def fitted_in(run: PrivateRun, settings: FitSettings, counts: Any, groups: Any) -> Fitted:
-    """A fit in a run of the audit."""
-    fit = PrivateFit(settings, FitAccount(None, {}), run)
-    with _no_warnings(), fit.over(as_blocks(counts), groups) as context:
-        return Fitted(*fit.model(context, f"the vocabulary of {context.n_words:,} words"))
-
-
-def _noise_of(settings: FitSettings) -> dict[str, Any]:
-    noise = {"sampler": settings.sampler, "noise_seed": settings.noise_seed}
-    return noise | {"neighbours": settings.neighbours}
-
-
-def record(settings: FitSettings, counts: Any, groups: Any) -> tuple[Fitted, RecordingRun]:
+def record(audited: Audited, counts: Any, groups: Any) -> tuple[Fitted, RecordingRun]:
     """A real fit, and what entered and left each of its releases."""
-    run = RecordingRun(settings.budget, **_noise_of(settings))
-    return fitted_in(run, settings, counts, groups), run
+    run = RecordingRun(audited.settings.budget, **audited.kind())
+    return fitted_in(run, audited, counts, groups), run
 
 
 def replay(
-    settings: FitSettings, recorded: list[tuple[Entering, Released]], counts: Any, groups: Any
+    audited: Audited, recorded: list[tuple[Entering, Released]], counts: Any, groups: Any
 ) -> tuple[Fitted, list[Entering]]:
     """The same fit on a neighbour, with every released value held fixed."""
-    run = ReplayingRun(settings.budget, recorded, **_noise_of(settings))
-    fitted = fitted_in(run, settings, counts, groups)
+    run = ReplayingRun(audited.settings.budget, recorded, **audited.kind())
+    fitted = fitted_in(run, audited, counts, groups)
     if len(run.entering) != len(recorded):
         raise CorpusDependenceError("A neighbouring corpus has fewer releases than the recorded one.")
     return fitted, run.entering

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from private_topics.audit.lonely import LonelyWords
 from private_topics.audit.neighbours import Base
+from private_topics.audit.recording import Fitted
+from private_topics.fits.private import known_digests
 from private_topics.privacy.neighbours import REPLACE
 from private_topics.releases.moments import UNIGRAM
 
@@ -31,10 +34,13 @@ class ReleaseAudit:
     noise: float
     noise_draws: int
     noise_as_recorded: bool
+    lonely: LonelyWords | None = None
+    """Of a private vocabulary: whether the words that one unit alone has stay hidden."""
 
     @property
     def passed(self) -> bool:
-        return self.within and self.mu_bound <= self.mu and self.noise_as_recorded
+        hidden = self.lonely is None or self.lonely.passed
+        return self.within and self.mu_bound <= self.mu and self.noise_as_recorded and hidden
 
 
 @dataclass(frozen=True)
@@ -90,13 +96,14 @@ class AuditResult:
         return {**plain, **lists, **parts, "passed": self.passed}
 
 
-def public_settings(settings: dict[str, Any], base: Base, trials: int, fits: int) -> dict[str, Any]:
+def public_settings(settings: dict[str, Any], base: Base, fitted: Fitted, trials: int, fits: int) -> dict[str, Any]:
     """Settings of the fit and of the audit, and the size of the corpus."""
     split = settings["budget_split"]
     found = {name: settings[name] for name in SETTINGS}
     found |= {"budget_split": None if split is None else split.as_dict(), "trials": trials, "fits": fits}
     found |= {"seeded": settings["noise_seed"] is not None, "unit": "document" if base.unit is None else "user"}
-    return found | {"n_units": base.n_units, "n_documents": int(base.counts.shape[0]), "n_words": base.n_words}
+    found |= {"knowledge": "none" if fitted.knowledge is None else fitted.knowledge.name}
+    return found | {"n_units": base.n_units, "n_documents": int(base.counts.shape[0]), "n_words": len(fitted.columns)}
 
 
 SAME_SETTINGS = ("epsilon", "delta", "configuration", "sampler")
@@ -117,6 +124,9 @@ def coverage(result: AuditResult, model: Mapping[str, Any]) -> dict[str, Any]:
     found["not_in_model"] = [name for name in attacked if name not in claimed]
     found["same_order"] = _among(claimed, attacked) == _among(attacked, claimed)
     found["other_settings"] = [name for name in SAME_SETTINGS if model.get(name) != audited.get(name)]
+    found["knowledge"] = {
+        name: known_digests(of.get("public", ())) for name, of in (("model", model), ("audit", audited))
+    }
     if model.get("relation", REPLACE) != audited.get("relation", REPLACE):
         found["other_settings"].append("neighbours")
     found["noise"] = _noise(audited, model)
@@ -132,6 +142,7 @@ def _complete(found: Mapping[str, Any]) -> bool:
         and found["releases"]["model"]
         and not found["not_attacked"]
         and not found["other_settings"]
+        and found["knowledge"]["model"] == found["knowledge"]["audit"]
         and found["same_order"]
         and found["same_noise"]
     )

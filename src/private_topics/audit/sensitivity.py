@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from private_topics.audit.recording import Entering, Integers
+from private_topics.audit.recording import Entering, Integers, aligned
 from private_topics.privacy.events import GaussianEvent
 from private_topics.privacy.mechanisms import Query
 
@@ -43,6 +43,14 @@ class Family:
     members: dict[str, list[Entering]]
     centre: str | None = None
     """The member that every pair of neighbours has; None where any two are neighbours."""
+
+    @classmethod
+    def of(
+        cls, events: tuple[GaussianEvent, ...], members: dict[str, list[Entering]], centre: str | None = None
+    ) -> Family:
+        """Words that occur in one member only have the weight zero in the others."""
+        releases = [aligned(one) for one in zip(*members.values(), strict=True)]
+        return cls(events, {name: [one[index] for one in releases] for index, name in enumerate(members)}, centre)
 
     def squared_distances(self, release: int) -> np.ndarray:
         """Distances in units of the declared sensitivity, for each pair of members."""

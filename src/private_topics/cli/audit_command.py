@@ -15,6 +15,8 @@ def audit(
     *,
     chosen: options.AuditCorpus,
     model: options.AuditedModel = None,
+    knowledge: options.AuditedKnowledge = None,
+    public_corpus: options.AuditedPublicCorpus = None,
     settings: options.AuditedSettings,
     vocabulary: options.PublicVocabulary = None,
     vocabulary_size: options.VocabularySize = None,
@@ -31,6 +33,8 @@ def audit(
         _check(screen, page.check, page.seal)
         return
     _refuse(chosen, vocabulary is not None or reading.unit is not None)
+    if (knowledge or public_corpus) and (model is None or chosen.corpus is not None):
+        raise typer.BadParameter("goes with --model and a made-up corpus", param_hint="--knowledge, --public-corpus")
     if page.report is not None and page.report.suffix.lower() not in (".html", ".htm", ".md"):
         raise typer.BadParameter("give a name that ends in .html or .md", param_hint="--report")
     from private_topics.cli import audit_run as run
@@ -38,13 +42,16 @@ def audit(
 
     check_writable(page.report)
     estimator, fitted = run.estimator_of(model, settings, jobs, seed)
-    if chosen.corpus is None:
-        counts, groups = run.made_up(screen, estimator, fitted, chosen, seed)
+    if fitted is not None and chosen.corpus is None:
+        known = run.known(fitted, knowledge, public_corpus, reading)
+        content = run.audited_model(screen, estimator, fitted, known, chosen, games)
     else:
-        counts, groups = run.given(chosen.corpus, vocabulary, vocabulary_size, reading)
-        run.check_unit(fitted, groups)
-    where = run.place(chosen.corpus, fitted)
-    content = run.audited(screen, estimator, fitted, counts, groups, where, games)
+        if chosen.corpus is None:
+            counts, groups = run.made_up(estimator, chosen, seed)
+        else:
+            counts, groups = run.given(chosen.corpus, vocabulary, vocabulary_size, reading)
+            run.check_unit(fitted, groups)
+        content = run.audited(screen, estimator, fitted, counts, groups, run.place(chosen.corpus), games)
     if page.report is not None:
         run.write(content, page.report, model)
         screen.say(f"Wrote the section to {page.report}.")

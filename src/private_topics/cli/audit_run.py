@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from private_topics.audit import audit_privacy, corpus_like, seal, sealed
+from private_topics.audit import audit_model, audit_privacy, seal, sealed
 from private_topics.audit.made_up import corpus_for, fresh
+from private_topics.audit.models import LIKE_MODEL
 from private_topics.audit.recording import audited_parameters
+from private_topics.cli.knowledge import public_corpus
 from private_topics.cli.models import write_model_report
 from private_topics.cli.options import AuditCorpus, AuditedSettings, Games, Reading
 from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.cli.sources import holds_counts, public_list, texts_of, tokeniser_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.saving import load
+from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
 from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
 WORDS = 200
@@ -54,15 +60,21 @@ def estimator_of(
     return estimator, fitted
 
 
-def made_up(
-    screen: Screen, estimator: PrivateSpectralLDA, model: PrivateSpectralLDA | None, chosen: AuditCorpus, seed: int
-) -> tuple[Any, Any]:
-    """A corpus for the settings, or one like that of the model: its unit, its words, its releases."""
-    if model is None:
-        words, per_user = chosen.words or WORDS, chosen.documents_per_user or 1
-        return corpus_for(estimator, documents=chosen.documents, words=words, per_user=per_user, seed=seed)
-    with screen.progress(stages=None, show_documents=False) as progress:
-        return corpus_like(model, **chosen.sizes, random_state=seed, n_jobs=estimator.n_jobs, progress=progress)
+def made_up(estimator: PrivateSpectralLDA, chosen: AuditCorpus, seed: int) -> tuple[Any, Any]:
+    """A corpus for settings that come from no model."""
+    words, per_user = chosen.words or WORDS, chosen.documents_per_user or 1
+    return corpus_for(estimator, documents=chosen.documents, words=words, per_user=per_user, seed=seed)
+
+
+def known(
+    model: PrivateSpectralLDA, named: list[str] | None, texts: Path | None, reading: Reading
+) -> KnowledgeSource | None:
+    """What the options give of the public knowledge that the model's statement names."""
+    tokeniser = getattr(model, "tokeniser_", None) or Tokeniser()
+    opened = [open_knowledge(name) for name in named or ()]
+    opened += [] if texts is None else [public_corpus(texts, reading, tokeniser)]
+    found = [one for one in opened if one is not None]
+    return reduce(add, found) if found else None
 
 
 def check_unit(model: PrivateSpectralLDA | None, groups: Any) -> None:
@@ -77,11 +89,9 @@ def check_unit(model: PrivateSpectralLDA | None, groups: Any) -> None:
     raise InputError("The model protects documents, and the units of this corpus are users: leave out --unit.")
 
 
-def place(corpus: Path | None, model: PrivateSpectralLDA | None) -> str:
-    """Where the corpus comes from."""
-    if corpus is not None:
-        return f"{plain(corpus.name)}, taken as public"
-    return "made up" if model is None else "made up, drawn from the model's topics"
+def place(corpus: Path | None) -> str:
+    """Where the corpus comes from, if not from a model."""
+    return "made up" if corpus is None else f"{plain(corpus.name)}, taken as public"
 
 
 def given(source: Path, vocabulary: str | None, size: int | None, reading: Reading) -> tuple[Any, Any]:
@@ -112,14 +122,32 @@ def audited(
     games: Games,
 ) -> dict[str, Any]:
     """The sealed content of an audit."""
-    screen.say(
-        f"Auditing epsilon {estimator.epsilon:g}, delta {estimator.delta:g}, {estimator.n_components} topics, "
-        f"configuration {estimator.configuration}. The corpus: {where}; units are "
-        f"{'documents' if groups is None else 'users'}."
-    )
+    _announce(screen, estimator, where, "document" if groups is None else "user")
     with screen.progress(stages=STAGES, show_documents=False) as progress:
         result = audit_privacy(estimator, counts, groups=groups, corpus=where, progress=progress, **asdict(games))
     return sealed(result, None if model is None else model.privacy_.to_dict())
+
+
+def audited_model(
+    screen: Screen,
+    estimator: PrivateSpectralLDA,
+    model: PrivateSpectralLDA,
+    known: KnowledgeSource | None,
+    chosen: AuditCorpus,
+    games: Games,
+) -> dict[str, Any]:
+    """The same for a model: its unit, its words, its releases."""
+    _announce(screen, estimator, LIKE_MODEL, model.privacy_.unit)
+    settings = chosen.sizes | asdict(games) | {"random_state": estimator.random_state, "n_jobs": estimator.n_jobs}
+    with screen.progress(stages=None, show_documents=False) as progress:
+        return audit_model(model, knowledge=known, progress=progress, **settings)
+
+
+def _announce(screen: Screen, estimator: PrivateSpectralLDA, where: str, unit: str) -> None:
+    screen.say(
+        f"Auditing epsilon {estimator.epsilon:g}, delta {estimator.delta:g}, {estimator.n_components} topics, "
+        f"configuration {estimator.configuration}. The corpus: {where}; units are {unit}s."
+    )
 
 
 def write(content: dict[str, Any], path: Path, model: Path | None) -> None:

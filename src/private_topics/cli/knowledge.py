@@ -31,7 +31,9 @@ def knowledge_of(
         named = [USUAL] if private and english and not counts else []
     opened = [open_knowledge(name) for name in named]
     if known.public_corpus is not None:
-        opened.append(_public_corpus(known.public_corpus, source, reading, tokeniser))
+        if known.public_corpus.exists() and source.exists() and known.public_corpus.samefile(source):
+            raise PrivacyError("The private corpus is no public knowledge: --public-corpus names the same file.")
+        opened.append(public_corpus(known.public_corpus, reading, tokeniser))
     found = [one for one in opened if one is not None]
     return reduce(add, found) if found else None
 
@@ -43,10 +45,8 @@ def worth_using(known: KnowledgeSource | None, given: Known, words: Vocabulary |
     return not isinstance(words, WordList) or known.knows(tokeniser.usable(words.words))
 
 
-def _public_corpus(path: Path, source: Path, reading: Reading, tokeniser: Tokeniser) -> KnowledgeSource | None:
+def public_corpus(path: Path, reading: Reading, tokeniser: Tokeniser) -> KnowledgeSource | None:
     """Texts that anyone may read, read as the private ones are; the format is by the name, if that tells it."""
-    if path.exists() and source.exists() and path.samefile(source):
-        raise PrivacyError("The private corpus is no public knowledge: --public-corpus names the same file.")
     try:
         format = detect_format(path)
     except InputError:

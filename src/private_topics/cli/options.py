@@ -236,6 +236,18 @@ AuditedModel = Annotated[
         "attacked, and seal its statement too."
     ),
 ]
+AuditedKnowledge = Annotated[
+    list[str] | None,
+    Option(
+        "--knowledge",
+        metavar="FILE",
+        help="With --model: the public word vectors that its statement names, where they do not come with the "
+        "package; repeatable.",
+    ),
+]
+AuditedPublicCorpus = Annotated[
+    Path | None, Option("--public-corpus", help="With --model: the public texts that its statement names.")
+]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +32,7 @@ from private_topics.estimators.vocabularies import (
     refuse_strict,
     released_words,
     usable_words,
+    vocabulary_share,
 )
 from private_topics.fits.fit import BudgetSplit
 from private_topics.fits.private import PrivateFit
@@ -202,29 +202,14 @@ def _fit_with_vocabulary(
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
     settings = settings_of(model, source)
-    share = VOCABULARY_SHARE if settings.split is None else settings.split["vocabulary"]
-    if settings.fit.adds_up:
-        raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
-    if not share > 0:
-        raise PrivacyError(
-            "A private vocabulary needs a fraction of the budget: pass budget_split=None, or "
-            "BudgetSplit(vocabulary=…, …)."
-        )
+    share = vocabulary_share(settings)
     counted = _counter(model, progress)
     threshold_delta = vocabulary.threshold_share * settings.budget.delta
     fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **vocabulary.noted)
-    released_number = fit.counted if settings.neighbours == ADD_REMOVE else None
     words, n_units = released_words(
-        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, released_number
+        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, fit.release_number
     )
-    if not words:
-        raise PrivacyError(
-            "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "
-            "charged stays charged. Give a public word list, more documents or a larger epsilon."
-        )
-    if source is not None:
-        settings = settings.informed_by(source.align_released(words), source)
-    fit = replace(fit, settings=settings, n_units=n_units, vocabulary_share=share)
+    fit = fit.with_words(words, n_units, share, source)
     with counted(texts, words, tokeniser) as counts:
         fit_in(model, fit, counts, counts.groups, vocabulary.public)
 

@@ -15,6 +15,7 @@ from private_topics.corpus.counts.counting import distinct_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
+from private_topics.fits.private import FitSettings
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import Progress
@@ -22,6 +23,7 @@ from private_topics.releases.candidates import CANDIDATES_PER_UNIT, CHOSEN_WORDS
 from private_topics.releases.vocabulary import (
     FEWEST_UNITS,
     THRESHOLD_SHARE,
+    VOCABULARY_SHARE,
     WORDS_PER_UNIT,
     release_vocabulary,
     units_needed,
@@ -110,6 +112,19 @@ Selection = PrivateVocabulary | CandidateVocabulary
 """A vocabulary that is released under the budget of a run."""
 
 
+def vocabulary_share(settings: FitSettings) -> float:
+    """The fraction of the budget for a vocabulary that is released; refused where there is none."""
+    if settings.fit.adds_up:
+        raise PrivacyError("A private vocabulary needs a proved calibration and a delta above 0.")
+    share = VOCABULARY_SHARE if settings.split is None else settings.split["vocabulary"]
+    if not share > 0:
+        raise PrivacyError(
+            "A private vocabulary needs a fraction of the budget: pass budget_split=None, or "
+            "BudgetSplit(vocabulary=…, …)."
+        )
+    return share
+
+
 def usable_words(words: WordList, tokeniser: Tokeniser) -> list[str]:
     """The entries of a public list that the tokeniser can give, in its order."""
     usable = tokeniser.usable(words.words)
@@ -136,15 +151,31 @@ def released_words(
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
-    limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
+    names = None
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
-        units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs, frozenset(names))
+    documents = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
+    return words_of_units(run, share, documents, vocabulary, names, account, release_number)
+
+
+def words_of_units(
+    run: PrivateRun,
+    share: float,
+    documents: Iterator[tuple[Iterable[str], Any]],
+    vocabulary: Selection,
+    names: list[str] | None,
+    account: FitAccount,
+    release_number: Callable[[int], int] | None = None,
+) -> tuple[list[str], int]:
+    """The same for documents given as their words and a label, or None; `names`: the candidates, if there are any."""
+    limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
+    if names is not None:
+        units = _units(documents, vocabulary, account, frozenset(names))
         fewest = FEWEST_UNITS if release_number is None else 1
         counter = _Counted(units, fewest, NOBODY_ELSE, account, release_number)
         words = release_candidates(run, counter, names, share=share, **limits)
     else:
-        units = _units(texts, tokeniser, vocabulary, account, progress, n_jobs)
+        units = _units(documents, vocabulary, account)
         fewest = units_needed(run, share, vocabulary.most_words_per_unit)
         counter = _Counted(units, fewest, TOO_FEW, account, release_number)
         words = release_vocabulary(run, counter, share=share, **limits)
@@ -193,19 +224,15 @@ class _Counted:
 
 
 def _units(
-    texts: Iterable[Any],
-    tokeniser: Tokeniser,
+    found: Iterator[tuple[Iterable[str], Any]],
     vocabulary: Selection,
     account: FitAccount,
-    progress: Progress,
-    n_jobs: int | None,
     among: Set[str] | None = None,
 ) -> Iterator[Iterable[str]]:
     """The words of each unit (those in `among`): a document where the first one has no label, else a user.
 
     The account learns which, and the users' labels as they are read.
     """
-    found = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
     documents = found if among is None else ((among & set(words), label) for words, label in found)
     first = next(documents, None)
     if first is None:

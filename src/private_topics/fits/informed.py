@@ -143,7 +143,7 @@ def basis_rank(context: FitContext) -> int:
 
 def feature_rank(context: FitContext) -> int:
     """Each feature has the noise of the others, so few where noise is large."""
-    budget = context.run.mu_total * context.n_units / context.n_topics
+    budget = context.mu * context.n_units / context.n_topics
     return int(np.clip(FEATURES_BY_BUDGET * np.sqrt(budget), FEWEST_FEATURES, MOST_FEATURES))
 
 

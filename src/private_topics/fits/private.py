@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
-from private_topics.errors import InputError
+from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel, after
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.knowledge.public import PublicKnowledge
@@ -27,7 +28,15 @@ from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, bound_on_unit
 from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.threads import limited_threads
 
+KNOWN_OF_WORDS = "what is known of the words"
 IN_KNOWLEDGE = "units whose documents went into the public knowledge: for them the guarantee is void"
+
+_DIGEST = re.compile(r"\(SHA-256 ([0-9a-f]{64})\)")
+
+
+def known_digests(public: Iterable[str]) -> list[str]:
+    """The digests of the knowledge of words that a statement names as public."""
+    return [digest for line in public if line.startswith(KNOWN_OF_WORDS) for digest in _DIGEST.findall(line)]
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,14 @@ class FitSettings:
         fractions = after(fractions or self.fit.fractions, "units", self.units_share)
         return self.fit.split(self.refine_steps, eigenvalue, fractions, vocabulary)
 
+    def split_for(self, mu: float, n_units: int, n_words: int, vocabulary: float = 0.0) -> BudgetSplit:
+        """The default split of a fit over a corpus of this size."""
+        fractions = self.fit.fractions
+        if self.fit.fractions_for is not None:
+            budget = mu * gain(self.neighbours) * n_units
+            fractions = self.fit.fractions_for(budget, self.n_topics, n_words)
+        return self.default_split(fractions, vocabulary)
+
     @property
     def units_share(self) -> float:
         """The part of the budget for the number of units; none where it is public."""
@@ -89,7 +106,7 @@ class FitSettings:
     def public(self) -> tuple[str, ...]:
         """What a statement names as publicly known of the words."""
         if self.knowledge is not None:
-            return (f"what is known of the words, {self.knowledge.description}",)
+            return (f"{KNOWN_OF_WORDS}, {self.knowledge.description}",)
         return () if self.unused is None else (self.unused,)
 
 
@@ -120,6 +137,18 @@ class PrivateFit:
         )
         return cls(settings, account, run)
 
+    def with_words(self, words: Sequence[str], n_units: int, share: float, source: KnowledgeSource | None) -> Self:
+        """The rest of a fit whose first release named `words`, and counted units, for a `share` of the budget."""
+        if not words:
+            raise PrivacyError(
+                "No word reaches the threshold of the private vocabulary, so there is nothing to fit; what was "
+                "charged stays charged. Give a public word list, more documents or a larger epsilon."
+            )
+        settings = self.settings
+        if source is not None:
+            settings = settings.informed_by(source.align_released(words), source)
+        return replace(self, settings=settings, n_units=n_units, vocabulary_share=share)
+
     @contextmanager
     def over(self, blocks: CountBlocks, groups: Any = None) -> Iterator[FitContext]:
         """The corpus as the engine sees it, with everything else that the fit needs."""
@@ -149,6 +178,11 @@ class PrivateFit:
             )
         finally:
             opened.close()
+
+    @property
+    def release_number(self) -> Callable[[int], int] | None:
+        """What makes the number of units public; None where it is."""
+        return self.counted if self.settings.neighbours == ADD_REMOVE else None
 
     def counted(self, number: int) -> int:
         """How many units there are, for all to see: under add-remove this is a release, the first one of the run."""
@@ -200,11 +234,7 @@ class PrivateFit:
         settings, fit = self.settings, self.settings.fit
         if settings.split is not None or fit.adds_up:
             return settings.split or fit.fractions
-        fractions = fit.fractions
-        if fit.fractions_for is not None:
-            budget = self.run.mu_total * gain(self.run.neighbours) * corpus.n_units
-            fractions = fit.fractions_for(budget, settings.n_topics, corpus.n_words)
-        return settings.default_split(fractions, self.vocabulary_share)
+        return settings.split_for(self.run.mu_total, corpus.n_units, corpus.n_words, self.vocabulary_share)
 
     def _check_units(self, corpus: Corpus) -> None:
         if self.settings.neighbours != ADD_REMOVE:

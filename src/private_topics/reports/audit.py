@@ -15,6 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from private_topics.audit.lonely import LonelyWords
 from private_topics.audit.seal import BEGIN, END, SEAL, canonical, seal
 from private_topics.errors import InputError
 from private_topics.reports.audit_scope import Scope, headline, scope_of
@@ -83,6 +84,7 @@ def audit_context(content: dict[str, Any]) -> dict[str, Any]:
         "versions": sorted(content["versions"].items()),
         "neighbours": audit["neighbours"],
         "explanation": EXPLANATION,
+        "lonely": lonely_text(audit["releases"]),
         "weak": WEAK,
         "meaning": MEANING,
         "check": CHECK,
@@ -100,6 +102,7 @@ def markdown(content: dict[str, Any], title: str, date: str) -> str:
     lines += [f"- **{gap}**" for gap in scope.gaps or []]
     lines += [""] * bool(shown["trouble"] or scope.gaps) + [" ".join([scope.lead, *scope.sentences]), ""]
     lines += [*_table(HEADS, shown["releases"]), "", EXPLANATION, ""]
+    lines += [shown["lonely"], ""] if shown["lonely"] else []
     lines += [*_table(WHOLE_HEADS, shown["whole"]), "", WEAK, ""]
     lines += [*_table(("Setting", "Value"), [*shown["settings"], *shown["versions"]]), ""]
     lines += [shown["seal"], "", f"{MEANING[0]} `{CHECK}` {MEANING[1]}", "", "```text", shown["sealed"], "```", ""]
@@ -140,6 +143,18 @@ def _release_cells(release: dict[str, Any], number: Number) -> tuple[str, ...]:
     )
 
 
+def lonely_text(releases: list[dict[str, Any]]) -> str | None:
+    """What was found about words that one unit alone has; None where no release names words."""
+    found = next((release["lonely"] for release in releases if release.get("lonely") is not None), None)
+    if found is None:
+        return None
+    return (
+        "Words that one unit alone has: among all neighbours, the private vocabulary names one of them with at most "
+        f"{found['computed']:.4f} of the probability that it may; in releases that may name one with probability "
+        f"{found['allowed']:g}, it did in at most {max(found['named']):,} of {found['trials']:,}."
+    )
+
+
 def _whole_cells(attack: dict[str, Any], number: Number) -> tuple[str, ...]:
     numbers = (attack[name] for name in ("epsilon", "epsilon_bound", "mu", "mu_bound"))
     counts = f"{attack['copies']:,}", f"{attack['trials']:,}"
@@ -155,6 +170,8 @@ def _verdict(part: dict[str, Any]) -> str:
         wrong.append("bound above the claim")
     if not part.get("noise_as_recorded", True):
         wrong.append("noise not as recorded")
+    if part.get("lonely") is not None and not LonelyWords(**part["lonely"]).passed:
+        wrong.append("names words of one unit alone")
     return "FAILED: " + ", ".join(wrong) if wrong else "passed"
 
 

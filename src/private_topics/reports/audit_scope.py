@@ -13,6 +13,10 @@ CHANGES: dict[str, str] = {REPLACE: "replaced by any other", ZERO_OUT: "emptied"
 NOT_COMPARED = (
     "The model's unit and releases were not compared with those of the audited fit: do not take one for the other."
 )
+KNOWLEDGE_MISSING = (
+    "The model used public knowledge that was not at hand: give the audit the word vectors (--knowledge) or texts "
+    "(--public-corpus) that the model's statement names."
+)
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,17 @@ def _attacked(settings: dict[str, Any]) -> str:
     where = settings.get("corpus", "public or made up")
     return (
         f"Attacked: {UNITS.get(str(unit), UNKNOWN)}, {_change(settings)}, among {sizes} over "
-        f"{_counted(settings, 'n_words')} words. The corpus: {where}."
+        f"{_counted(settings, 'n_words')} words. The corpus: {where}.{_known(settings)}"
     )
 
 
 def _change(settings: dict[str, Any]) -> str:
     return CHANGES.get(str(settings.get("neighbours", REPLACE)), UNKNOWN)
+
+
+def _known(settings: dict[str, Any]) -> str:
+    name = settings.get("knowledge", "none")
+    return "" if name == "none" else f" Public knowledge: {name}."
 
 
 def _model(compared: dict[str, Any]) -> str:
@@ -133,6 +142,11 @@ def _gaps(compared: dict[str, Any]) -> list[str]:
         found.append("The model made its releases in another order than the audited fit.")
     if compared["other_settings"]:
         found.append(f"The model's statement has another {', '.join(compared['other_settings'])}.")
+    knowledge = compared.get("knowledge", {"model": [], "audit": []})
+    if knowledge["model"] != knowledge["audit"]:
+        found.append(
+            KNOWLEDGE_MISSING if knowledge["model"] else "The audited fit had public knowledge, the model not."
+        )
     if not compared["same_noise"]:
         found.append(
             f"The audited releases had {_range(*compared['noise'])} times the noise of the model's, in units of "
