@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from private_topics import WITH_VOCABULARY
+from private_topics import WITH_VOCABULARY, PrivateSpectralLDA, PublicKnowledge
+from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import PRIVATE, SEQUENTIAL
 from private_topics.fits.fit import BudgetSplit, Fit, after
-from private_topics.fits.informed import INFORMED
+from private_topics.fits.informed import FEW, INFORMED
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 from private_topics.spectral.topics import equal_eigenvalue
 
@@ -41,3 +43,15 @@ def test_refinement_or_features_pay_for_the_vocabulary() -> None:
     assert after(many, "vocabulary", 0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
     without = after({"unigram": 0.2, "second": 0.8, "refine": 0.0}, "vocabulary", 0.1)
     assert without == pytest.approx({"unigram": 0.18, "second": 0.72, "refine": 0.0, "vocabulary": 0.1})
+
+
+def test_a_split_for_public_knowledge_also_serves_where_it_knows_nothing():
+    """It leaves nothing to the moments inside the frame, which the fit without public knowledge needs."""
+    nothing = PublicKnowledge(np.ones((30, 2)), np.full(30, np.nan), [("alike", "vectors", "0" * 64, 30)])
+    split = BudgetSplit(**FEW)
+    model = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6, knowledge=nothing, budget_split=split, refine_steps=2)
+    settings = settings_of(model)
+    assert settings.fit is SEQUENTIAL
+    assert settings.split is not None
+    SEQUENTIAL.check_split(settings.split, refined=True)
+    assert settings.split["features"] == 0.0

@@ -69,11 +69,12 @@ def audit_privacy(
     progress : notified of each stage.
     """
     _check_numbers(trials, fits, confidence)
-    parameters, base = audited_parameters(model), Base.of(X, groups)
+    source = None if words is None else words.source
+    parameters, base = audited_parameters(model, source), Base.of(X, groups)
     if words is not None and len(words.names) != base.n_words:
         raise InputError(f"audit got {len(words.names)} names for a corpus of {base.n_words} columns.")
     estimator = PrivateSpectralLDA(**parameters)
-    audited = Audited(settings_of(estimator, None if words is None else words.source), words)
+    audited = Audited(settings_of(estimator, source), words)
     progress.stage("recording a fit")
     fitted, run = record(audited, *base.replaced([base.first_unit()]))
     events = tuple(released.event for _, released in run.seen if isinstance(released.event, GaussianEvent))

@@ -22,6 +22,7 @@ from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.fits.fit import PrivateModel
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import NoiseEvent, PrivateRun, Query, Released, ReleasedWords
@@ -225,9 +226,9 @@ def replay(
     return fitted, run.entering
 
 
-def audited_parameters(model: PrivateSpectralLDA) -> dict[str, Any]:
+def audited_parameters(model: PrivateSpectralLDA, source: KnowledgeSource | None = None) -> dict[str, Any]:
     """The user's parameters without ledger and screen; only what is proved in Gaussian differential privacy."""
-    if settings_of(model).fit.adds_up or model.sampler != "fast":
+    if settings_of(model, source).fit.adds_up or model.sampler != "fast":
         raise InputError(
             "audit takes calibration='proved', a delta above 0 and sampler='fast': the games are played against "
             "Gaussian differential privacy, which the other settings do not claim."

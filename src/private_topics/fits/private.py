@@ -74,12 +74,18 @@ class FitSettings:
         """
         if knowledge is not None and knowledge.tells_words_apart:
             return replace(self, knowledge=knowledge)
-        split = self.split
-        if split is not None and split["features"]:
-            split = split.replace(refine=split["refine"] + split["features"], features=0.0)
+        split = None if self.split is None else self._without_features(self.split)
         named = f"the public knowledge {source.name!r} (SHA-256 {source.digest})"
         unused = f"{named}, which knows next to none of the words and is not used"
         return replace(self, fit=SEQUENTIAL, knowledge=None, split=split, unused=unused)
+
+    def _without_features(self, split: BudgetSplit) -> BudgetSplit:
+        """For the sequential fit: the default one where a split for public knowledge leaves its moments nothing."""
+        if split["frame"] and split["tensor"]:
+            return split.replace(refine=split["refine"] + split["features"], features=0.0)
+        eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
+        fractions = after(SEQUENTIAL.fractions, "units", split["units"])
+        return SEQUENTIAL.split(self.refine_steps, eigenvalue, fractions, split["vocabulary"])
 
     def default_split(self, fractions: Mapping[str, float] | None = None, vocabulary: float = 0.0) -> BudgetSplit:
         """The default split of these settings; `vocabulary`: what a released vocabulary takes before."""
