@@ -19,7 +19,7 @@ def case(seed: int, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     true = generator.permutation(true / true.sum())
     noisy = 5_000 * true + sigma * generator.standard_normal(N_WORDS)
     public = np.log(true) + 0.7 * generator.standard_normal(N_WORDS)
-    return true, noisy, public, generator.standard_normal((N_WORDS, 10))
+    return true, noisy, public[:, None], generator.standard_normal((N_WORDS, 10))
 
 
 def loss(true: np.ndarray, found: np.ndarray) -> float:
@@ -48,6 +48,16 @@ def test_wrong_frequencies_hardly_hurt(sigma):
         assert excess < 0.01
 
 
+def test_of_two_sources_the_nearer_counts():
+    """The second is right but for a factor, the first is of other texts."""
+    for seed in SEEDS:
+        true, noisy, public, features = case(seed, 10.0)
+        both = np.column_stack([np.random.default_rng(9).permutation(public[:, 0]), np.log(true) - 3.0])
+        found = loss(true, informed_unigram(noisy, 10.0, both, features))
+        assert found < 0.5 * loss(true, informed_unigram(noisy, 10.0, public, features))
+        assert found < 0.05
+
+
 def test_small_noise_gives_the_values_themselves():
     true, noisy, public, features = case(0, 1e-4)
     np.testing.assert_allclose(informed_unigram(noisy, 1e-4, public, features), true, rtol=1e-2, atol=1e-6)
@@ -65,7 +75,7 @@ def test_frequencies_may_be_unknown(known):
 
 @pytest.mark.parametrize("noisy", [np.zeros(50), -np.ones(50), np.full(50, 1e9), np.r_[1e12, np.zeros(49)]])
 def test_any_values_give_probabilities(noisy):
-    found = informed_unigram(noisy, 1.0, np.linspace(-12.0, -3.0, 50), np.eye(50)[:, :3])
+    found = informed_unigram(noisy, 1.0, np.linspace(-12.0, -3.0, 50)[:, None], np.eye(50)[:, :3])
     assert np.isfinite(found).all()
     assert (found > 0).all()
     assert found.sum() == pytest.approx(1.0)

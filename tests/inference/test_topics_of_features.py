@@ -1,19 +1,22 @@
-"""Topics from their mean features: exact without noise, the unigram where noise hides everything."""
+"""Topics from their mean features: exact without noise, the expected ones where noise hides everything."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from private_topics.inference.features import CONSTANT, UNIGRAM_PART, Features
+from private_topics.inference.features import CONSTANT, UNIGRAM_PART, Expected, Features
 
 N_WORDS, RANK = 80, 6
 
 
-def features() -> Features:
+def features(n_topics: int = 2, around: np.ndarray | None = None) -> Features:
+    """Around the unigram, or around given topics."""
     generator = np.random.default_rng(0)
     centre = generator.dirichlet(np.full(N_WORDS, 2.0))
-    return Features.of(generator.normal(size=(N_WORDS, RANK)), centre)
+    expected = np.tile(centre, (n_topics, 1)) if around is None else around
+    shares = np.full(len(expected), 1 / len(expected))
+    return Features.of(generator.normal(size=(N_WORDS, RANK)), centre, Expected(expected, shares, 0.02, 0.5))
 
 
 def tilted(known: Features, theta: np.ndarray) -> np.ndarray:
@@ -33,20 +36,22 @@ def test_features_are_centred_and_of_mean_square_one():
 def test_without_noise_a_topic_of_the_family_is_found_exactly(size):
     known = features()
     wanted = tilted(known, size * np.random.default_rng(1).normal(size=RANK))
-    np.testing.assert_allclose(known.matched(wanted @ known.values, 1e-9), wanted, atol=1e-7)
+    np.testing.assert_allclose(known.matched(wanted @ known.values, 1e-9, known.centre), wanted, atol=1e-7)
 
 
 def test_a_topic_outside_the_family_keeps_its_mean_feature():
     known = features()
     wanted = np.random.default_rng(2).dirichlet(np.full(N_WORDS, 0.3))
-    found = known.matched(wanted @ known.values, 1e-6)
+    found = known.matched(wanted @ known.values, 1e-6, known.centre)
     np.testing.assert_allclose(found @ known.values, wanted @ known.values, atol=1e-5)
 
 
-def test_noise_pulls_towards_the_unigram():
+@pytest.mark.parametrize("base", ["centre", "other"])
+def test_noise_pulls_towards_what_is_expected(base):
     known = features()
+    expected = known.centre if base == "centre" else np.random.default_rng(5).dirichlet(np.ones(N_WORDS))
     mean = tilted(known, np.ones(RANK)) @ known.values
-    distances = [np.abs(known.matched(mean, noise) - known.centre).sum() for noise in (1e-3, 0.1, 1.0, 100.0)]
+    distances = [np.abs(known.matched(mean, noise, expected) - expected).sum() for noise in (1e-3, 0.1, 1.0, 100.0)]
     assert all(np.diff(distances) < 0)
     assert distances[-1] < 1e-3
 
@@ -54,7 +59,7 @@ def test_noise_pulls_towards_the_unigram():
 def test_a_mean_that_no_distribution_has_still_gives_a_topic():
     known = features()
     far = 10.0 * np.abs(known.values).max() * np.ones(RANK)
-    found = known.matched(far, 0.1)
+    found = known.matched(far, 0.1, known.centre)
     assert np.isfinite(found).all()
     assert found.sum() == pytest.approx(1.0)
 
@@ -81,8 +86,10 @@ def test_words_that_no_topic_has_keep_a_part_of_their_frequency():
     np.testing.assert_allclose(topics.sum(axis=1), 1.0)
 
 
-def test_sums_that_are_noise_give_topics_all_the_same():
-    known = features()
-    topics, mass = known.topics(np.zeros((3, 1 + RANK)), 5.0, known.centre)
-    np.testing.assert_allclose(topics, np.tile(known.centre, (3, 1)), atol=1e-3)
-    assert (mass > 0).all()
+def test_sums_that_are_noise_give_the_expected_topics():
+    expected = np.random.default_rng(3).dirichlet(np.ones(N_WORDS), size=3)
+    known = features(around=expected)
+    unigram = expected.mean(axis=0)
+    topics, mass = known.topics(np.zeros((3, 1 + RANK)), 5.0, unigram)
+    np.testing.assert_allclose(topics, (1 - UNIGRAM_PART) * expected + UNIGRAM_PART * unigram, atol=1e-3)
+    np.testing.assert_allclose(mass, mass.mean())

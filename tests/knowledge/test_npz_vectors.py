@@ -25,7 +25,8 @@ def test_floats_come_back(tmp_path):
     found = read_vectors(path)
     assert (found.name, dict(found.notes)) == ("mine", {"name": "mine", "licence": "CC0"})
     assert found.digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    vectors, log = found.look_up(["bär", "unknown", "NURSE", "ward"])
+    vectors, log, documents = found.look_up(["bär", "unknown", "NURSE", "ward"])
+    assert documents is None
     np.testing.assert_allclose(vectors, [[0, 1], [0, 0], [0.6, 0.8], VECTORS[1] / np.sqrt(1.25)], rtol=1e-7)
     np.testing.assert_array_equal(log, [-3, np.nan, -1.5, np.nan])
 

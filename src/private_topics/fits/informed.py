@@ -24,7 +24,7 @@ from private_topics.fits.fit import Fit, PrivateModel, Spectrum
 from private_topics.fits.plain import fit_unnoised
 from private_topics.inference.carried import Averaged, check_size, shares_of
 from private_topics.inference.denoising import informed_topics
-from private_topics.inference.features import Features
+from private_topics.inference.features import Expected, Features
 from private_topics.inference.public_topics import with_frequencies, word_clusters
 from private_topics.progress import SILENT
 from private_topics.releases.features import FEATURES, release_features
@@ -63,7 +63,8 @@ LOOK, SECOND_LOOK = 0.14, 0.2  # of the fractions of unigram and second moment: 
 DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEWEST_FEATURES, MOST_FEATURES, FEATURES_BY_BUDGET = 16, 50, 2.7
-FEATURE_STEPS, FEATURE_LEAN = 5, 0.5
+FEATURE_STEPS = 5
+CLUSTER_VARIANCE, CLUSTER_LEAN, TOPIC_VARIANCE, TOPIC_LEAN = 0.02, 0.5, 0.005, 0.1
 COUNT_LEAN = 0.6
 DOCUMENTS_PER_TOPIC, LONG = 20, 3  # public documents of so many different words
 
@@ -115,10 +116,10 @@ def model(context: FitContext) -> PrivateModel:
         context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
     )
     with one_order():
-        topics, shares = public_start(context, moment, unigram)
-    alpha = context.alpha0 * shares
+        expected = expected_topics(context, moment, unigram)
+    topics, alpha = expected.topics, context.alpha0 * expected.shares
     if public.split["features"]:
-        topics, alpha = topics_of_features(public, topics, shares, unigram)
+        topics, alpha = topics_of_features(public, expected, unigram)
     if public.split["refine"] and context.refine_steps:
         topics, alpha = topics_of_counts(public, topics, unigram)
     return PrivateModel(topics, alpha, frame.supported + 1, Spectrum.of(frame))
@@ -162,15 +163,16 @@ def without_knowledge(context: FitContext, left: float) -> FitContext:
     return replace(context, releases=sequential.RELEASES, split=split)
 
 
-def public_start(context: FitContext, moment: PublicMoment, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The topics that public knowledge lets expect, and their shares."""
+def expected_topics(context: FitContext, moment: PublicMoment, unigram: np.ndarray) -> Expected:
+    """The topics that public knowledge lets expect: those of public documents, or clusters of words."""
     public = topics_of_documents(context)
     if public is not None:
         topics, shares = public
         topics = with_frequencies(topics, shares, unigram)
         if moment.agrees(topics, shares):
-            return topics, shares
-    return word_clusters(moment.coordinates(), unigram, context.n_topics)
+            return Expected(topics, shares, TOPIC_VARIANCE, TOPIC_LEAN)
+    topics, shares = word_clusters(moment.coordinates(), unigram, context.n_topics)
+    return Expected(topics, shares, CLUSTER_VARIANCE, CLUSTER_LEAN)
 
 
 def topics_of_documents(context: FitContext) -> tuple[np.ndarray, np.ndarray] | None:
@@ -186,15 +188,13 @@ def topics_of_documents(context: FitContext) -> tuple[np.ndarray, np.ndarray] | 
     return found.topics, found.alpha / found.alpha.sum()
 
 
-def topics_of_features(
-    context: FitContext, expected: np.ndarray, shares: np.ndarray, unigram: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def topics_of_features(context: FitContext, expected: Expected, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Steps of variational EM on released features, each estimate a weighted average of all so far; and the prior."""
     with one_order():
         centre = lifted(unigram)
         components = centred_vectors(vectors_of(context), centre, feature_rank(context))
-        features = Features.of(components, centre, expected, shares)
-    topics = (1.0 - FEATURE_LEAN) * expected + FEATURE_LEAN * unigram
+        features = Features.of(components, centre, expected)
+    topics = (1.0 - expected.lean) * expected.topics + expected.lean * unigram
     share = context.share(FEATURES) / FEATURE_STEPS
     averaged = Averaged()
     for step in range(1, FEATURE_STEPS + 1):

@@ -7,33 +7,41 @@ mass and its sum of features; `θ_i` is where the mean feature under the topic e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 CONSTANT = 0.15  # feature zero, which gives a topic's mass
-PRIOR_VARIANCE = 0.02  # of each coordinate of θ
 SHARE_SPREAD, SMALLEST_SHARE = 0.5, 1e-3  # of the expected share of a topic; of all
 UNIGRAM_PART = 0.005  # of each topic
 NEWTON_STEPS, SMALL_STEP = 40, 1e-6
 SMALLEST_MIXED = 1e-200  # of a word that no topic has: far below what float64 keeps of a sum
 
 
+class Expected(NamedTuple):
+    """Topics (k × d) where θ is zero, their shares (k,), and the variance of each coordinate of θ.
+
+    `lean`: how far the refinement leans on the unigram at first.
+    """
+
+    topics: np.ndarray
+    shares: np.ndarray
+    variance: float
+    lean: float
+
+
 @dataclass(frozen=True)
 class Features:
-    """`centre` (d,): positive word frequencies; `values` (d × r): features, centred, of mean square norm one.
-
-    `expected` (k × d) and `shares` (k,): the topics where θ is zero.
-    """
+    """`centre` (d,): positive word frequencies; `values` (d × r): features, centred, of mean square norm one."""
 
     centre: np.ndarray
     values: np.ndarray
-    expected: np.ndarray
-    shares: np.ndarray
+    expected: Expected
 
     @classmethod
-    def of(cls, components: np.ndarray, centre: np.ndarray, expected: np.ndarray, shares: np.ndarray) -> Features:
+    def of(cls, components: np.ndarray, centre: np.ndarray, expected: Expected) -> Features:
         values = components - centre @ components
-        return cls(centre, values / np.sqrt(centre @ (values**2).sum(axis=1)), expected, shares)
+        return cls(centre, values / np.sqrt(centre @ (values**2).sum(axis=1)), expected)
 
     @property
     def rows(self) -> np.ndarray:
@@ -43,7 +51,7 @@ class Features:
     def topics(self, sums: np.ndarray, sigma: float, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Topics (k × d) and their masses, from sums of rows per topic (k × (1 + r)) with noise `sigma`."""
         mass = self._masses(sums[:, 0], sigma) / CONSTANT
-        rows = zip(sums[:, 1:], mass, self.expected, strict=True)
+        rows = zip(sums[:, 1:], mass, self.expected.topics, strict=True)
         topics = np.stack([self.matched(row / m, sigma / m, base) for row, m, base in rows])
         mixed = mass / mass.sum() @ topics
         topics = topics * (unigram / np.maximum(mixed, SMALLEST_MIXED))
@@ -53,9 +61,10 @@ class Features:
     def _masses(self, noisy: np.ndarray, sigma: float) -> np.ndarray:
         """Of the topics: as expected, as far as noise hides how they differ from that."""
         total = max(float(noisy.sum()), sigma * np.sqrt(len(noisy)))
-        spread = (SHARE_SPREAD * self.shares * total) ** 2
+        expected = self.expected.shares * total
+        spread = (SHARE_SPREAD * expected) ** 2
         trust = spread / (spread + sigma**2)
-        result: np.ndarray = (1.0 - trust) * self.shares * total + trust * noisy
+        result: np.ndarray = (1.0 - trust) * expected + trust * noisy
         return np.maximum(result, SMALLEST_SHARE * total)
 
     def matched(self, mean: np.ndarray, noise: float, base: np.ndarray) -> np.ndarray:
@@ -64,7 +73,7 @@ class Features:
         scale = np.sqrt(rank)  # in which coordinates of θ have their prior variance
         features, target = self.values * scale, mean * scale
         variance = self.centre @ features**2
-        ridge = (scale * noise) ** 2 / (PRIOR_VARIANCE * variance)
+        ridge = (scale * noise) ** 2 / (self.expected.variance * variance)
         theta = np.zeros(rank)
         value, topic = _value(theta, features, target, ridge, base)
         for _ in range(NEWTON_STEPS):

@@ -15,7 +15,7 @@ from private_topics.inference.denoising import CLEAR, UNIGRAM_GRID, unigram_fit
 SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 RIDGE, SOURCE_RIDGE = 30.0, 5.0
 ROUNDS, LARGEST_STEP, SMALL_STEP = 60, 1.0, 1e-8
-SMALLEST_MEAN, LARGEST_LOG = 1e-3, 20.0
+SMALLEST_MEAN, LARGEST_MEAN, LARGEST_LOG = 1e-3, 1e4, 20.0
 _WIDTHS = np.diff(np.concatenate([UNIGRAM_GRID[1:2] / 2, (UNIGRAM_GRID[1:-1] + UNIGRAM_GRID[2:]) / 2, [CLEAR + 4.0]]))
 
 
@@ -31,14 +31,14 @@ def informed_unigram(
     unclear = scaled < CLEAR
     sources = [_filled(column) for column in log_frequencies.T]
     design = np.column_stack([np.ones(len(scaled)), *sources, np.isnan(log_frequencies), features])
-    expectations = [(_expected(scaled, design, len(sources)), design.shape[1])]
-    expectations += [(_in_proportion(scaled, source), 1) for source in sources]
-    for mean, parameters in expectations:
-        mean = np.maximum(mean, SMALLEST_MEAN)
+    designs = [np.column_stack([np.ones(len(scaled)), source]) for source in sources] + [design]
+    for columns in designs:
+        mean = _expected(scaled, columns, min(len(sources), columns.shape[1] - 1))
+        mean = np.clip(mean, SMALLEST_MEAN, LARGEST_MEAN)
         fits = [_posterior(scaled[unclear], mean[unclear], shape) for shape in SHAPES]
         found, score = max(fits, key=lambda fit: fit[1])
-        if score - parameters > best:
-            best, value = score - parameters, scaled.copy()
+        if score - columns.shape[1] > best:  # twice what as many useless columns would gain
+            best, value = score - columns.shape[1], scaled.copy()
             value[unclear] = found
     value = np.maximum(value, 1e-4 * value.mean())
     result: np.ndarray = value / value.sum()
@@ -50,12 +50,6 @@ def _filled(log_frequencies: np.ndarray) -> np.ndarray:
     known = np.isfinite(log_frequencies)
     mean = float(log_frequencies[known].mean()) if known.any() else 0.0
     return np.where(known, log_frequencies - mean, 0.0)
-
-
-def _in_proportion(scaled: np.ndarray, source: np.ndarray) -> np.ndarray:
-    public = np.exp(source - source.max())
-    result: np.ndarray = public * (max(float(scaled.sum()), 1.0) / public.sum())
-    return result
 
 
 def _expected(scaled: np.ndarray, design: np.ndarray, n_sources: int) -> np.ndarray:

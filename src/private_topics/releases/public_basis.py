@@ -93,7 +93,7 @@ class PublicMoment:
         rank, along = self.basis.rank, float((self.central * expected).sum()) / size
         energy = float((self.central**2).sum()) - self.noise**2 * rank * (rank + 1) / 2.0
         unsure = self.noise**2 * rank + 2.0 * self.noise * float(np.sqrt(max(energy, 0.0)))
-        return along > 0.0 and along**2 > AGREEMENT**2 * (energy - unsure)
+        return along > 0.0 and along**2 > AGREEMENT**2 * (energy - 2.0 * unsure)
 
 
 def with_constant(rows: np.ndarray, constant: float = 1.0) -> np.ndarray:
