@@ -61,7 +61,7 @@ def shown(screen: Screen, model: TopicEstimator, show_documents: bool, informed:
     """The stages of the model's fit on the screen, as many as there may be."""
     private = isinstance(model, PrivateSpectralLDA)
     stages = len(STAGES) + model.refine_steps if private else None
-    if stages is not None and informed and model.refine_steps:
+    if stages is not None and informed:
         stages += FEATURE_STEPS
     with screen.progress(stages=stages, show_documents=show_documents) as progress:
         model.set_params(verbose=Stopping(progress))
