@@ -104,6 +104,19 @@ def test_users_are_units_of_the_vocabulary_too(columns):
     assert any(name.startswith("user: words of nobody else") for name in result.neighbours)
 
 
+@KINDS
+@pytest.mark.statistical
+@pytest.mark.parametrize("neighbours", ["zero-out", "add-remove"])
+def test_vocabularies_of_every_relation_pass(columns, neighbours):
+    """An emptied or removed unit moves the weights by one, and the release claims no more."""
+    _, result = release_of_words(columns, trials=100, neighbours=neighbours)
+    assert result.passed, (result.trouble, [part for part in result.parts if not part.passed])
+    words = next(one for one in result.releases if one.name in ("vocabulary", "candidate words"))
+    assert words.sensitivity == pytest.approx(1.0)
+    assert words.attained == pytest.approx(1.0, abs=1e-6)
+    assert (result.releases[0].name == "number of units") == (neighbours == "add-remove")
+
+
 # -- planted faults --------------------------------------------------------------------------------------------------
 
 
