@@ -138,7 +138,7 @@ PARAMETERS: dict[str, Any] = {
     "refine_steps": bounded_int, "engine": settings_words, "sampler": settings_words,
     "configuration": settings_words, "calibration": settings_words,
     "allow_unproved": st.sampled_from([False, True, None]), "budget_split": splits, "n_jobs": any_int,
-    "knowledge": knowledges,
+    "knowledge": knowledges, "neighbours": st.one_of(st.sampled_from(["zero-out", "add-remove"]), settings_words), "most_units": any_int,
     "ledger": ledgers, "noise_seed": seeds, "random_state": seeds,
     "verbose": st.sampled_from([False, True, 0, 2, None, "x"]), "sampling_rate": any_float, "offset": any_float,
     "decay": any_float, "word_prior": any_float, "clip": any_float,
