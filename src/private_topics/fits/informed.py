@@ -64,8 +64,8 @@ DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEWEST_FEATURES, MOST_FEATURES, FEATURES_BY_BUDGET = 16, 50, 2.7
 FEATURE_STEPS = 5
-CLUSTER_VARIANCE, CLUSTER_LEAN, TOPIC_VARIANCE, TOPIC_LEAN = 0.02, 0.5, 0.005, 0.1
-COUNT_LEAN = 0.6
+CLUSTER_VARIANCE, CLUSTER_LEAN, TOPIC_VARIANCE, TOPIC_LEAN = 0.02, 0.85, 0.005, 0.1
+COUNT_LEAN = 0.85
 DOCUMENTS_PER_TOPIC, LONG = 20, 3  # public documents of so many different words
 
 
@@ -92,7 +92,8 @@ def model(context: FitContext) -> PrivateModel:
     if words_enough(context.mu * context.n_units, context.n_topics) and not context.split["features"]:
         return sequential.model(replace(context, releases=sequential.RELEASES))
     public = replace(context, releases=PUBLIC, split=_without_tensor(context.split))
-    look = LOOK * public.share(UNIGRAM), SECOND_LOOK * public.share(PUBLIC_SECOND)
+    usual = min(public.share(UNIGRAM), sequential.FRACTIONS["unigram"])
+    look = max(LOOK * public.share(UNIGRAM), usual), SECOND_LOOK * public.share(PUBLIC_SECOND)
     noisy_unigram = release_unigram(public, share=look[0])
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
     context.progress.stage(sequential.STAGES[1])

@@ -25,7 +25,7 @@ from private_topics.knowledge.shipped import shipped
 from private_topics.knowledge.table import Found, checked_words
 from private_topics.knowledge.vector_files import read_vectors
 
-FEWEST_KNOWN = 10
+FEWEST_KNOWN, SMALLEST_KNOWN = 10, 0.1  # columns with a vector, and their part of all
 SMALLEST_DIFFERENCE = 1e-3  # of vectors of length one
 
 
@@ -151,7 +151,8 @@ class PublicKnowledge:
     def tells_words_apart(self) -> bool:
         """Whether enough columns have a vector, and not all the same: else a fit learns nothing from it."""
         known = self.vectors[self.vectors.any(axis=1)]
-        return len(known) >= FEWEST_KNOWN and bool(np.ptp(known, axis=0).max() > SMALLEST_DIFFERENCE)
+        enough = len(known) >= max(FEWEST_KNOWN, SMALLEST_KNOWN * self.n_words)
+        return enough and bool(np.ptp(known, axis=0).max() > SMALLEST_DIFFERENCE)
 
     @property
     def all_log_frequencies(self) -> np.ndarray:

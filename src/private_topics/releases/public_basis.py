@@ -28,7 +28,7 @@ DISTORTION = 0.1  # what clipping does to the directions of topics
 COLUMN = 0.25  # the constant that counts documents: a larger one would be clipped with them
 HIDDEN = 0.5  # of the noise edge: how much a direction counts in which nothing is seen
 AGREEMENT = 0.6  # cosine between the moment and what public topics predict
-CLEARLY_MORE = 1.6  # than along vectors of other words: docs/utility/knowledge.md
+CLEARLY_MORE = 2.0  # than along vectors of other words: docs/utility/knowledge.md
 
 
 @dataclass(frozen=True)
