@@ -44,12 +44,13 @@ def informed(split: Mapping[str, float], steps: int, made: Sequence[str], usual:
 
     It has no moments inside the frame: their fractions go to the features.
     """
+    look = max(LOOK * split["unigram"], min(split["unigram"], usual["unigram"]))
     shares = {
         "public second norms": split["histograms"],
-        "unigram": LOOK * split["unigram"],
+        "unigram": look,
         "public second moment 1": SECOND_LOOK * split["second"],
         "public second moment 2": (1 - SECOND_LOOK) * split["second"],
-        "unigram again": (1 - LOOK) * split["unigram"],
+        "unigram again": split["unigram"] - look,
     }
     features = split["features"] + split["frame"] + split["tensor"]
     shares |= {f"features {step}": features / FEATURE_STEPS for step in range(1, FEATURE_STEPS + 1)}
