@@ -124,7 +124,7 @@ def compared() -> list[Compared]:
     for (corpus, documents, words, epsilon), here in cells.items():
         found = float(np.mean([int(row["found"]) for row in here]))
         length = float(here[0]["mean_length"])
-        promised = plan(documents, words, TOPICS, epsilon=epsilon, mean_length=length).expected_topics
+        promised = plan(documents, words, TOPICS, epsilon=epsilon, mean_length=length, knowledge=None).expected_topics
         result.append(Compared(corpus, documents, words, epsilon, promised, found))
     return result
 

@@ -77,7 +77,7 @@ def cases() -> list[Case]:
 
 
 def forecast_split(case: Case) -> BudgetSplit:
-    return split_for(plan(*case.counts.shape, case.topics, epsilon=case.epsilon, delta=DELTA))
+    return split_for(plan(*case.counts.shape, case.topics, epsilon=case.epsilon, delta=DELTA, knowledge=None))
 
 
 def fitted(case: Case, split: BudgetSplit, epsilon: float) -> PrivateSpectralLDA:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pytest
 
+import private_topics
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivateSpectralLDA, load, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits.choice import proved_fit
 from private_topics.planning.expected_errors import PlannedFit, expected_error, expected_topics
-from private_topics.planning.plan import plan
 from private_topics.planning.split import split_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.PrivacyWarning")
+plan = partial(private_topics.plan, knowledge=None)
 
 
 @pytest.mark.parametrize("size", list(product((3_000, 50_000, 10**7), (200, 5_000), (3, 20), (0.1, 1.0))))

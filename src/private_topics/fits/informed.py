@@ -10,7 +10,7 @@ corpus, the rest of the budget goes to the sequential fit too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from private_topics.inference.features import Features
 from private_topics.releases.features import FEATURES, release_features
 from private_topics.releases.inside_frame import FRAME_SECOND, FRAME_THIRD, release_inside_frame
 from private_topics.releases.moments import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
-from private_topics.releases.norms import FRAME_SECOND_NORMS, FRAME_THIRD_NORMS, PUBLIC_NORMS
+from private_topics.releases.norms import FRAME_SECOND_NORMS, FRAME_THIRD_NORMS, PUBLIC_NORMS, SECOND_NORMS
 from private_topics.releases.public_basis import (
     PUBLIC_SECOND,
     PublicMoment,
@@ -95,6 +95,11 @@ def words_enough(budget: float, n_topics: int) -> bool:
     return budget >= WORDS_ENOUGH * n_topics
 
 
+def left_alone(names: Collection[str]) -> bool:
+    """Whether a fit that made these releases looked at the vectors and went on without them."""
+    return PUBLIC_NORMS.name in names and SECOND_NORMS.name in names
+
+
 def model(context: FitContext) -> PrivateModel:
     """The whole fit; the functions below are its arrows, in order."""
     check_size(context.n_words, context.n_topics)
@@ -109,7 +114,7 @@ def model(context: FitContext) -> PrivateModel:
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
     context.progress.stage(sequential.STAGES[1])
     with one_order():
-        basis = public_basis(vectors_of(context), unigram, basis_rank(context))
+        basis = public_basis(vectors_of(context), unigram, basis_rank(context.run.mu_total * context.n_units))
     left = 1.0 - context.split.get("vocabulary", 0.0) - look[0]
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
@@ -144,9 +149,8 @@ def vectors_of(context: FitContext) -> np.ndarray:
     return context.knowledge.vectors
 
 
-def basis_rank(context: FitContext) -> int:
+def basis_rank(budget: float) -> int:
     """The noise edge grows with the root of the rank, so few directions where noise is large."""
-    budget = context.run.mu_total * context.n_units
     return int(np.clip(budget / BUDGET_PER_DIRECTION, SMALLEST_RANK, LARGEST_RANK))
 
 
