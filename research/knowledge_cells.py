@@ -2,7 +2,7 @@
 
     python research/knowledge_cells.py prepare FOLDER    counts and words of all corpora
     python research/knowledge_cells.py measure FOLDER    fits of them, into research/results/knowledge_cells.csv
-    python research/knowledge_cells.py plant             planted topics, into research/results/knowledge_planted.csv
+    python research/knowledge_cells.py plant             the same for planted topics, into knowledge_cells_planted.csv
     python research/knowledge_cells.py compare           both tables, and how many cells the forecast has right
 
 Public estimator with the English vectors of the package, default settings, delta = 1e-6. Real text: two draws of
@@ -45,7 +45,8 @@ ASKED = {"clinical": 10}  # of the others 25
 WORDS = {"clinical": (2_000,)}  # the most frequent of the public medical abstracts; of the others 1,000 and 3,000
 EPSILONS = {1_000: (1.0, 3.0), 2_000: (0.5, 1.0, 3.0, 10.0), 3_000: (0.5, 1.0, 3.0, 10.0)}
 DRAWS, TEST = 2, 3_000
-STORED, PLANTED = (ROOT / "research" / "results" / f"knowledge_{name}.csv" for name in ("cells", "planted"))
+STORED = ROOT / "research" / "results" / "knowledge_cells.csv"
+PLANTED = STORED.with_name("knowledge_cells_planted.csv")
 
 SKIPPED_WORDS = 200  # of the English list: stop words
 SPREAD = 0.35  # of the features of planted topics
