@@ -207,7 +207,8 @@ def test_where_knowledge_does_not_help_either():
     assert "worse than that of exact word frequencies" in str(hopeless)
     assert hopeless.best is None
     few = plan(300, 3_000, 3, epsilon=0.1)
-    assert f"For 3 topics: about {few.documents_needed:,.0f} documents at this epsilon" in hopeless.verdict
+    assert 10_500 < few.documents_needed < 11_500
+    assert "For 3 topics: about 11,000 documents at this epsilon" in hopeless.verdict
     assert "no word stands out" in hopeless.notes[0]
     assert "as here" in hopeless.notes[0]
     assert "as here" not in plan(10_000, 3_000, 10).notes[0]

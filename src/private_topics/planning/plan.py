@@ -192,7 +192,7 @@ class Plan(PlannedFit):
     def _more(self) -> str:
         """What all topics asked for would take."""
         documents, epsilon = self.documents_needed, self.epsilon_needed
-        more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
+        more = "no number of documents" if math.isinf(documents) else f"about {_about(documents)} documents"
         weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
         return f"{more} at this epsilon, or {weaker} with these documents"
 
@@ -233,6 +233,11 @@ def _kept(kept: Range) -> str:
         return "Held-out perplexity would be worse than that of exact word frequencies."
     least, most = (f"{100.0 * max(0.0, part):.0f}" for part in (kept.low, kept.high))
     return f"It would keep {least} to {most} % of what a fit without privacy gains over exact word frequencies."
+
+
+def _about(number: float) -> str:
+    """Two digits: a forecast has no more."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _below(number: float) -> str:
