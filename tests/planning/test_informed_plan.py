@@ -158,7 +158,10 @@ def test_by_hand():
     lost = 0.9 * math.sqrt(3_000 / budget)
     assert lost > 1.0
     assert expected.kept.middle == pytest.approx(1.0 - lost**0.27)
+    assert f"at most {expected.kept.high:.0%} of what a fit without privacy gains" in str(expected)
+    assert "may predict worse" in str(expected)
     rich = plan(50_000, 3_000, 25, mean_length=100)
+    assert f"keep {rich.kept.low:.0%} to {rich.kept.high:.0%} of what" in str(rich)
     lost = 0.9 * 0.5**0.47 * math.sqrt(3_000 / (5 * budget))
     assert (rich.kept.low, rich.kept.high) == pytest.approx((1.0 - 1.25 * lost, 1.0 - 0.4 * lost))
 
@@ -189,6 +192,15 @@ def test_more_documents_and_epsilon_help_and_knowledge_does():
     assert replace(base, n_documents=math.ceil(1.03 * base.documents_needed)).enough
     assert not replace(base, n_documents=int(0.95 * base.documents_needed)).enough
     assert forecast(alpha0=9.0).expected_topics < base.expected_topics
+
+
+def test_with_knowledge_no_vocabulary_is_cut():
+    large = plan(100_000, 24_000, 25)
+    assert large.refined_words == 24_000
+    assert not any("Zipf" in note for note in large.notes)
+    without = replace(large, knowledge=None)
+    assert without.refined_words < 24_000
+    assert any("Zipf" in note for note in without.notes)
 
 
 def test_the_best_is_the_fit_with_knowledge_where_it_finds_topics():

@@ -122,7 +122,7 @@ class Plan(PlannedFit):
     def notes(self) -> tuple[str, ...]:
         """What a private vocabulary needs, what is assumed of a large one, and which topics nobody can orient."""
         found, seen = [self._vocabulary_note], self.refined_words
-        if seen < self.n_words and not self.releases:
+        if seen < self.n_words:
             found.append(
                 f"Of {self.n_words:,} words the refinement would see the {seen:,} most frequent, if frequencies fall "
                 "as in Zipf's law; where all words are about as frequent, the topics are worse."
@@ -166,8 +166,9 @@ class Plan(PlannedFit):
     @property
     def refined_words(self) -> int:
         """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
-        split = proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue)
-        return refined(self, split.refine)[0] if self.refine_steps else self.n_words
+        if self.releases or not self.refine_steps:
+            return self.n_words
+        return refined(self, proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue).refine)[0]
 
     @property
     def verdict(self) -> str:
@@ -231,8 +232,10 @@ def _kept(kept: Range) -> str:
     """In words: how far perplexity falls."""
     if kept.high <= 0.0:
         return "Held-out perplexity would be worse than that of exact word frequencies."
-    least, most = (f"{100.0 * max(0.0, part):.0f}" for part in (kept.low, kept.high))
-    return f"It would keep {least} to {most} % of what a fit without privacy gains over exact word frequencies."
+    gain = "what a fit without privacy gains over exact word frequencies"
+    if kept.low < 0.0:
+        return f"It would keep at most {kept.high:.0%} of {gain}, and may predict worse than they do."
+    return f"It would keep {kept.low:.0%} to {kept.high:.0%} of {gain}."
 
 
 def _about(number: float) -> str:
