@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from private_topics.planning import limits
-from private_topics.planning.expected_errors import LARGEST_ERROR, PlannedFit
+from private_topics.planning.constants import LARGEST_ERROR
+from private_topics.planning.expected_errors import PlannedFit
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 

@@ -199,7 +199,8 @@ def function_calls(draw: st.DrawFn) -> Callable[[], None]:
     number = st.one_of(st.sampled_from([0.5, 1.0, 100.0]), any_float)
     if which == "plan":
         sizes = draw(st.tuples(any_int, any_int, any_int))
-        options = draw(optional(epsilon=number, delta=number, alpha0=number, mean_length=number))
+        known = st.sampled_from(["english", None, "none"])
+        options = draw(optional(epsilon=number, delta=number, alpha0=number, mean_length=number, knowledge=known))
         return Call(f"plan(*{sizes!r}, **{options!r})", lambda: forecast(*sizes, **options))
     if which == "make_lda_corpus":
         sizes = draw(st.tuples(bounded_int, bounded_int, bounded_int))
@@ -220,7 +221,17 @@ def function_calls(draw: st.DrawFn) -> Callable[[], None]:
 
 def forecast(*sizes: Any, **options: Any) -> None:
     plan = private_topics.plan(*sizes, **options)
-    text = str(plan), plan.verdict, plan.outcomes, plan.remarks, plan.best, plan.level, plan.notes
+    text = (
+        str(plan),
+        plan.verdict,
+        plan.outcomes,
+        plan.remarks,
+        plan.best,
+        plan.level,
+        plan.notes,
+        plan.releases,
+        plan.kept,
+    )
     assert text
 
 

@@ -5,6 +5,7 @@ No test depends on the noise drawn: pages are held against the very model they w
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import html
@@ -25,6 +26,7 @@ from private_topics import (
     PrivacyWarning,
     PrivateSpectralLDA,
     PrivateVariationalLDA,
+    PublicKnowledge,
     SpectralLDA,
 )
 from private_topics.corpus.made_up.letters import make_letters
@@ -33,7 +35,7 @@ from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, 
 from private_topics.evaluation import match_topics, topic_error_l1
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.reports import write_report
-from private_topics.reports.sections import budget_of, graph_of
+from private_topics.reports.sections import budget_of, forecast_of, graph_of
 from private_topics.reports.topics import topics_of
 
 SECTIONS = ["topics", "map", "truth", "privacy", "graph", "diagnostics", "settings", "sign-off"]
@@ -205,6 +207,30 @@ def test_the_forecast_is_that_of_plan(model, tmp_path):
         documents = (600, 1_800, 6_000, 18_000, 60_000)
         assert found == [forecast(n, float(epsilon)).expected_topics for n in documents]
     assert str(forecast(N_UNITS, 5.0)) in page.text
+
+
+def test_a_model_with_public_knowledge_has_its_forecast(corpus, tmp_path):
+    """In a file no vectors are left. Vectors that were looked at and left alone promise nothing."""
+    known = PublicKnowledge.from_counts(corpus[0][3_000:])  # other documents about the same topics
+    fitted(corpus[0][:400], knowledge=known, epsilon=5.0).save(tmp_path / "model")
+    informed = private_topics.load(tmp_path / "model")
+    page = report(informed, tmp_path)
+    assert_sound(page)
+    numbers = {"epsilon": 5.0, "alpha0": 0.3}
+    expected, without = (
+        private_topics.plan(400, N_WORDS, N_TOPICS, **numbers, knowledge=knowledge) for knowledge in ("english", None)
+    )
+    assert expected.expected_topics > without.expected_topics
+    assert str(expected) in page.text
+    assert "for a fit with public knowledge and documents of" in page.text
+    shown = re.search(r'<td class="shade-\d now">(\d+)</td>', page.part('<table class="forecast"'))
+    assert int(shown[1]) == expected.expected_topics
+
+    statement = informed.privacy_
+    assert forecast_of(informed, statement).plan.knowledge == "english"
+    norms = next(line for line in statement.releases if line.name == "public second norms")
+    left_alone = dataclasses.replace(statement, releases=(norms, dataclasses.replace(norms, name="second norms")))
+    assert forecast_of(informed, left_alone).plan == without
 
 
 def test_a_ledger_is_listed(model, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -16,12 +16,15 @@ from rich.text import Text
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.errors import LedgerError
+from private_topics.planning.constants import LENGTH
 
 if TYPE_CHECKING:
     from private_topics.planning.forecast import Outcome
+    from private_topics.planning.informed import PlannedRelease
     from private_topics.planning.plan import Plan
     from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 
+Knowledge = Literal["english", "none"]
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
 
 PLAN_NOTE = """\
@@ -29,6 +32,7 @@ topics: how many are found. error: of a topic, relative to its length; 1 means u
 topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
 Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
 where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
+RELEASES_NOTE = "share: of the budget. noise: its size, in documents; one contributes a norm of at most 1."
 PLAN_NUMBERS = (
     "expected_topics", "enough", "documents_needed", "epsilon_needed", "units_to_name_a_word", "refined_words"
 )  # fmt: skip
@@ -130,14 +134,19 @@ def plan(
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     alpha0: options.Alpha0 = 1.0,
-    mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = 50.0,
+    mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = LENGTH,
     neighbours: options.Neighbours = "replace",
+    knowledge: Annotated[
+        Knowledge,
+        typer.Option(help="Whether the fit uses public word vectors, as `fit` does for text in English."),
+    ] = "english",
     as_json: options.Json = False,
 ) -> None:
     """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
     from private_topics.planning.plan import plan as forecast
 
     assumed: dict[str, Any] = {"alpha0": alpha0, "mean_length": mean_length, "neighbours": neighbours}
+    assumed["knowledge"] = None if knowledge == "none" else knowledge
     plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, **assumed)
     if as_json:
         print_json(_plan_facts(plan))
@@ -152,11 +161,21 @@ def plan(
         table.add_row(*(Text(cell) for cell in _outcome_cells(outcome)))
     console.print(table)
     typer.echo(PLAN_NOTE)
+    if plan.releases:
+        console.print(_releases_table(plan.releases))
+        typer.echo(RELEASES_NOTE)
     for note in plan.notes:
         typer.echo(note)
     typer.echo("The paper's remarks on its own configurations:")
     for remark in plan.remarks:
         typer.echo(f"  {remark}")
+
+
+def _releases_table(releases: tuple[PlannedRelease, ...]) -> Table:
+    table = Table("release with public knowledge", "share", "noise", box=SIMPLE_HEAD)
+    for release in releases:
+        table.add_row(release.name, f"{release.share:.1%}", _about(release.noise))
+    return table
 
 
 def _outcome_cells(outcome: Outcome) -> tuple[str, ...]:
@@ -175,6 +194,10 @@ def _about(number: float) -> str:
 
 def _plan_facts(plan: Plan) -> dict[str, Any]:
     return {name: _finite(getattr(plan, name)) for name in PLAN_NUMBERS} | {
+        "knowledge": plan.knowledge,
+        "topic_range": plan.topic_range,
+        "kept": None if plan.kept is None else asdict(plan.kept),
+        "releases": [asdict(release) for release in plan.releases],
         "best": None if plan.best is None else plan.best.name,
         "impossible": plan.impossible,
         "limits": {name: _finite(number) for name, number in asdict(plan.limits).items()},

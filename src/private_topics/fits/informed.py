@@ -11,7 +11,7 @@ released moment says that the vectors know little of the corpus, the rest of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from private_topics.inference.public_topics import with_frequencies, word_cluste
 from private_topics.progress import SILENT
 from private_topics.releases.features import FEATURES, release_features
 from private_topics.releases.moments import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
-from private_topics.releases.norms import PUBLIC_NORMS
+from private_topics.releases.norms import PUBLIC_NORMS, SECOND_NORMS
 from private_topics.releases.public_basis import (
     PUBLIC_SECOND,
     PublicMoment,
@@ -81,6 +81,11 @@ def fractions_for(budget: float, n_topics: int, n_words: int) -> Mapping[str, fl
 def words_enough(budget: float, n_topics: int) -> bool:
     """Whether the sequential fit finds the topics by itself."""
     return budget >= WORDS_ENOUGH * n_topics
+
+
+def left_alone(names: Collection[str]) -> bool:
+    """Whether a fit that made these releases looked at the vectors and went on without them."""
+    return PUBLIC_NORMS.name in names and SECOND_NORMS.name in names
 
 
 def model(context: FitContext) -> PrivateModel:

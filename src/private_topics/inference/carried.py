@@ -97,8 +97,13 @@ def carried_topics(noise_per_topic: float) -> int:
 
 def averaged_noise(mu_total: float, share: float, steps: int) -> float:
     """Noise of an entry of the refinement statistic, averaged over `steps` releases with weights 1, 2, 3, …"""
+    return float(np.sqrt(2.0 * steps / share) / mu_total * averaging(steps))
+
+
+def averaging(steps: int) -> float:
+    """The noise of an average with weights 1, 2, 3, …, over that of each."""
     weights = np.arange(1, steps + 1)
-    return float(np.sqrt(2.0 * steps / share) / mu_total * np.sqrt((weights**2).sum()) / weights.sum())
+    return float(np.sqrt((weights**2).sum()) / weights.sum())
 
 
 class Averaged:

@@ -23,25 +23,32 @@ from private_topics.inference.carried import (
     spectral_words,
 )
 from private_topics.paper.utility_bounds import Quantities
+from private_topics.planning.constants import (
+    CLIP_BIAS,
+    FEWEST_DOCUMENTS,
+    LARGEST_ERROR,
+    OUTSIDE_KEPT,
+    REFINED_BIAS,
+    SEEN,
+    SEEN_BY_EDGE,
+    SEEN_BY_LENGTH,
+    START_KEPT,
+    UNEVEN,
+    WORDS_PER_TOPIC,
+)
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
-WORDS_PER_TOPIC = 60.0
-SEEN, SEEN_BY_LENGTH, SEEN_BY_EDGE = 0.0255, 0.407, 0.966  # fitted to real text: research/plan_cells.py
-UNEVEN = 0.9  # of the mass is left where lengths vary as in real text
-START_KEPT, OUTSIDE_KEPT = 0.5, 0.1  # what refinement keeps of the noise of the start and of the words left out
-CLIP_BIAS, REFINED_BIAS = 0.02, 0.01  # the error from clipping at any epsilon: research/results/forecast.md
-LARGEST_ERROR = 0.5  # a topic with a larger error counts as not found
-FEWEST_DOCUMENTS = 3
 
 
 @dataclass(frozen=True)
 class PlannedFit:
     """The public numbers of a fit, and what the assumed corpus makes of them.
 
-    `found` is the number of topics that it finds of the `n_components` asked for; None for all of them.
+    `found` is the number of topics that it finds of the `n_components` asked for; None for all of them. `knowledge`:
+    the name of the public word vectors that the fit uses, None for a fit without.
     """
 
     n_documents: int
@@ -54,6 +61,7 @@ class PlannedFit:
     refine_steps: int = 4
     found: int | None = field(default=None, repr=False)
     neighbours: Neighbours = REPLACE
+    knowledge: str | None = None
 
     @property
     def n_topics(self) -> int:

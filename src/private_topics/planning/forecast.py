@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from private_topics.bisection import smallest
+from private_topics.fits.informed import INFORMED
 from private_topics.paper.bounds import tau
 from private_topics.paper.utility_bounds import (
     PARTS,
@@ -22,19 +23,10 @@ from private_topics.paper.utility_bounds import (
     third_or_fourth,
     utility_bound,
 )
-from private_topics.planning.expected_errors import (
-    FEWEST_DOCUMENTS,
-    LARGEST_ERROR,
-    SEQUENTIAL,
-    PlannedFit,
-    expected_error,
-    expected_topics,
-)
+from private_topics.planning import informed
+from private_topics.planning.constants import FEWEST_DOCUMENTS, LARGEST_ERROR, NO_TOPIC, PRECISION, TARGET_ERROR
+from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_error, expected_topics
 from private_topics.privacy.neighbours import REPLACE
-
-TARGET_ERROR = 0.25  # what `documents_needed` is for
-PRECISION = 2.0  # forecasts within this factor, about their own accuracy, do not tell which configuration is better
-NO_TOPIC = 1.0  # the relative error of an uninformative estimate
 
 VARIATIONAL = "vi"
 PROVED = tuple(f"{number} proved" for number in PARTS)
@@ -110,14 +102,16 @@ def remarks(fit: PlannedFit) -> tuple[str, ...]:
 
 
 def outcomes(fit: PlannedFit) -> tuple[Outcome, ...]:
-    """The expected outcome of every configuration, the proved ones first.
+    """The expected outcome of every configuration, the proved ones first, that with public knowledge before them.
 
     Variational inference has none: whether it finds topics depends on its random start. Where neighbours do not
     replace units, the others refuse.
     """
+    with_knowledge = [_outcome(INFORMED.name, fit)] if fit.knowledge else []
     if fit.neighbours != REPLACE:
-        return (_outcome(SEQUENTIAL, fit),)
+        return (*with_knowledge, _outcome(SEQUENTIAL, fit))
     return (
+        *with_knowledge,
         _outcome(SEQUENTIAL, fit),
         *(_outcome(name, fit) for name in PROVED),
         *(_outcome(name, fit) for name in PUBLISHED),
@@ -128,14 +122,14 @@ def outcomes(fit: PlannedFit) -> tuple[Outcome, ...]:
 def best(found: tuple[Outcome, ...]) -> Outcome | None:
     """The proved configuration expected to win; None where none tells topics apart.
 
-    The one with the smallest error over the topics asked for, or the sequential release where the forecast cannot
-    tell the two apart: there it won more often than not (research/results/forecast.md).
+    The one with the smallest error over the topics asked for, or, where the forecast cannot tell them apart, the fit
+    with public knowledge, else the sequential release: it won more often than not (research/results/forecast.md).
     """
     able = {outcome: outcome.overall_error or 0.0 for outcome in found if outcome.proved and outcome.carries}
     if not able:
         return None
     level = {outcome: error for outcome, error in able.items() if error <= PRECISION * min(able.values())}
-    favoured = [outcome for outcome in level if outcome.name == SEQUENTIAL]
+    favoured = [outcome for outcome in level if outcome.name in (INFORMED.name, SEQUENTIAL)]
     return favoured[0] if favoured else min(level, key=level.__getitem__)
 
 
@@ -147,6 +141,8 @@ def _outcome(name: str, fit: PlannedFit) -> Outcome:
         note = "refuses" if math.isinf(error) else "bound"
     elif topics <= 1:
         note = "word frequencies"
+    elif name == INFORMED.name:
+        note = "public knowledge"
     elif name in PROVED[2:]:
         note = "at best"
     return Outcome(name, not published, fit.n_components, topics, error, _documents(name, fit), note)
@@ -157,6 +153,9 @@ def _expected(name: str, fit: PlannedFit) -> tuple[int, float]:
     if name in PUBLISHED:
         error = published_error(fit, int(name[0]))
         return (fit.n_components if error < LARGEST_ERROR else 0), error
+    if name == INFORMED.name:
+        topics = int(informed.topics_found(fit).middle)
+        return topics, min(informed.error(replace(fit, found=topics)), NO_TOPIC)
     configuration = name if name == SEQUENTIAL else int(name[0])
     topics = expected_topics(fit, configuration)
     error = expected_error(replace(fit, found=topics), configuration) if topics else NO_TOPIC

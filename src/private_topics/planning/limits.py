@@ -18,7 +18,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from private_topics.planning.expected_errors import LARGEST_ERROR, PlannedFit
+from private_topics.planning.constants import LARGEST_ERROR
+from private_topics.planning.expected_errors import PlannedFit
 
 LONGEST = 1_000_000  # words of a document up to which its information is summed term by term
 LARGEST_EXPONENT = 700.0  # beyond, exp overflows

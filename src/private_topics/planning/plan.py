@@ -1,7 +1,7 @@
 """Before touching the data: what a number of documents, an epsilon and a number of topics buy, and with which method.
 
 From public numbers only, under the assumptions of `expected_errors`. Real topics are more uneven than the assumed
-ones, so read it as an order of magnitude.
+ones, so read it as an order of magnitude. With public knowledge of the words less is enough: `planning.informed`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,51 @@ from private_topics.bisection import smallest
 from private_topics.errors import InputError
 from private_topics.fits.choice import proved_fit
 from private_topics.parameters import CONSTRAINTS, check, check_positive
+from private_topics.planning import informed
+from private_topics.planning.constants import LENGTH, PRECISION
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
-from private_topics.planning.forecast import PRECISION, Outcome, best, outcomes, remarks
+from private_topics.planning.forecast import Outcome, best, outcomes, remarks
+from private_topics.planning.informed import PlannedRelease, Range
 from private_topics.planning.limits import Limits, limits
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.neighbours import REPLACE, Neighbours
-from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
+from private_topics.releases.candidates import usual_units_to_stand_out
+from private_topics.releases.vocabulary import VOCABULARY_SHARE, WORDS_PER_UNIT, usual_units_needed
 
 MOST = 2**63 - 1  # documents, words, topics
-LENGTH = 50.0  # words of a document that are in the vocabulary: stop words and rare ones are not
+ENGLISH = "english"
 
 
 @dataclass(frozen=True)
 class Plan(PlannedFit):
     """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for.
 
-    That is for the default, the sequential release; `outcomes` has every configuration.
+    That is for the default: with public `knowledge` of the words, or the sequential release where that is None;
+    `outcomes` has every configuration.
     """
 
     @property
     def expected_topics(self) -> int:
-        return expected_topics(self, SEQUENTIAL)
+        return int(informed.topics_found(self).middle) if self.knowledge else expected_topics(self, SEQUENTIAL)
+
+    @property
+    def topic_range(self) -> tuple[int, int] | None:
+        """The fewest and the most topics to expect of vectors that know the corpus; None without public knowledge."""
+        found = informed.topics_found(self)
+        return (int(found.low), int(found.high)) if self.knowledge else None
+
+    @property
+    def kept(self) -> Range | None:
+        """What is kept of what a fit without privacy gains over exact word frequencies, in logarithms of perplexity.
+
+        Below zero the model predicts worse than exact word frequencies would. None without public knowledge.
+        """
+        return informed.kept(self) if self.knowledge else None
+
+    @property
+    def releases(self) -> tuple[PlannedRelease, ...]:
+        """Each release of the fit with public knowledge, its share and its noise; none where it is not used."""
+        return informed.planned_releases(self) if self.knowledge else ()
 
     @property
     def enough(self) -> bool:
@@ -116,6 +140,8 @@ class Plan(PlannedFit):
 
     @property
     def _vocabulary_note(self) -> str:
+        if self.knowledge:
+            return self._candidates_note
         sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta), self.neighbours)
         if math.isinf(sharing):
             return "This budget has no room for a private vocabulary."
@@ -126,10 +152,22 @@ class Plan(PlannedFit):
         )
 
     @property
+    def _candidates_note(self) -> str:
+        all_words, none = usual_units_to_stand_out(PrivacyBudget(self.epsilon, self.delta))
+        here = ", as here," if self.n_documents < none else ""
+        return (
+            f"A vocabulary chosen among public candidates takes {VOCABULARY_SHARE:.0%} of the budget from features "
+            f"or refinement, which this forecast does not count, and keeps a word that about {all_words:,} units "
+            f"share, if each has {WORDS_PER_UNIT} different candidates; with fewer than {none:,} units{here} no word "
+            "stands out, and it is the first few of the list. A public list of words costs nothing."
+        )
+
+    @property
     def refined_words(self) -> int:
         """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
-        split = proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue)
-        return refined(self, split.refine)[0] if self.refine_steps else self.n_words
+        if self.releases or not self.refine_steps:
+            return self.n_words
+        return refined(self, proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue).refine)[0]
 
     @property
     def verdict(self) -> str:
@@ -144,26 +182,57 @@ class Plan(PlannedFit):
         return f"{said} Level with it, as far as a forecast can tell: {level}." if level else said
 
     @property
+    def _more(self) -> str:
+        """What all topics asked for would take."""
+        documents, epsilon = self.documents_needed, self.epsilon_needed
+        more = "no number of documents" if math.isinf(documents) else f"about {_about(documents)} documents"
+        weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
+        return f"{more} at this epsilon, or {weaker} with these documents"
+
+    @property
+    def _known(self) -> str:
+        """What public knowledge changes, in a few words."""
+        if not self.knowledge:
+            return ""
+        if not self.releases:
+            return " So many documents need no public knowledge."
+        found, without = informed.topics_found(self), replace(self, knowledge=None).expected_topics
+        chance = "; with so little, noise decides whether the fit sees what the vectors know"
+        between = f" ({found.low:g} to {found.high:g}{chance})" if found.low < found.high else ""
+        kept = _kept(informed.kept(self))
+        return f" That is with public knowledge{between}; without it about {without}. {kept}"
+
+    @property
     def level(self) -> tuple[Outcome, ...]:
-        """The proved configurations that the forecast cannot tell from the best one."""
+        """The proved configurations that the forecast cannot tell from the best one, by topics and by error."""
         winner = self.best
-        least = None if winner is None else winner.overall_error
-        if least is None:
+        if winner is None or winner.topics is None or winner.overall_error is None:
             return ()
+        most, fewest = PRECISION * winner.overall_error, winner.topics / PRECISION
         others = (outcome for outcome in self.outcomes if outcome.proved and outcome.carries and outcome != winner)
-        return tuple(outcome for outcome in others if (outcome.overall_error or 0.0) < PRECISION * least)
+        return tuple(each for each in others if (each.overall_error or 0.0) < most and (each.topics or 0) >= fewest)
 
     def __str__(self) -> str:
         head = (
             f"{self.n_documents:,} documents, {self.n_words:,} words, epsilon {self.epsilon:g}, "
-            f"delta {self.delta:g}: about {self.expected_topics} of {self.n_components} topics."
+            f"delta {self.delta:g}: about {self.expected_topics} of {self.n_components} topics.{self._known}"
         )
-        if self.enough:
-            return head
-        documents, epsilon = self.documents_needed, self.epsilon_needed
-        more = "no number of documents" if math.isinf(documents) else f"about {documents:,.0f} documents"
-        weaker = "no epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.2g}"
-        return f"{head} For all {self.n_components}: {more} at this epsilon, or {weaker} with these documents."
+        return head if self.enough else f"{head} For all {self.n_components}: {self._more}."
+
+
+def _kept(kept: Range) -> str:
+    """In words: how far perplexity falls."""
+    if kept.high <= 0.0:
+        return "Held-out perplexity would be worse than that of exact word frequencies."
+    gain = "what a fit without privacy gains over exact word frequencies"
+    if kept.low < 0.0:
+        return f"It would keep at most {kept.high:.0%} of {gain}, and may predict worse than they do."
+    return f"It would keep {kept.low:.0%} to {kept.high:.0%} of {gain}."
+
+
+def _about(number: float) -> str:
+    """Two digits: a forecast has no more."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _below(number: float) -> str:
@@ -182,8 +251,13 @@ def plan(
     alpha0: float = 1.0,
     mean_length: float = LENGTH,
     neighbours: Neighbours = REPLACE,
+    knowledge: str | None = None,
 ) -> Plan:
-    """What these public numbers are expected to buy, and what more documents or a larger epsilon would."""
+    """What these public numbers are expected to buy, and what more documents or a larger epsilon would.
+
+    `knowledge`: "english" for a fit with the public word vectors that come with the package, as `fit` on the command
+    line makes it of text in English; None for a fit without, as `PrivateSpectralLDA` makes it by default.
+    """
     PrivacyBudget(epsilon, delta)
     check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "plan")
     for name, value in (("n_documents", n_documents), ("n_words", n_words), ("n_components", n_components)):
@@ -191,5 +265,7 @@ def plan(
             raise InputError(f"The {name!r} parameter of plan must be an int in the range [1, 2**63). Got {value!r}.")
     for name, number in (("alpha0", alpha0), ("mean_length", mean_length)):
         check_positive(number, name, "plan")
+    if knowledge not in (ENGLISH, None):
+        raise InputError(f"The 'knowledge' parameter of plan must be {ENGLISH!r} or None. Got {knowledge!r} instead.")
     numbers = float(epsilon), float(delta), float(alpha0), float(mean_length)
-    return Plan(n_documents, n_words, n_components, *numbers, neighbours=neighbours)
+    return Plan(n_documents, n_words, n_components, *numbers, neighbours=neighbours, knowledge=knowledge)

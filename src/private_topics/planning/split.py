@@ -15,6 +15,7 @@ from private_topics.errors import InputError
 from private_topics.fits.choice import proved_fit
 from private_topics.fits.fit import BudgetSplit
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_error, expected_topics
+from private_topics.planning.informed import informed_split
 
 SECOND = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 FRAME = (0.015, 0.03, 0.06)
@@ -26,6 +27,8 @@ MARGIN = 0.75  # leave a default split only where the forecast, good to a factor
 def split_for(fit: PlannedFit, configuration: Any = SEQUENTIAL) -> BudgetSplit:
     """The split of a proved configuration for these public numbers: `PrivateSpectralLDA(…, budget_split=split)`.
 
+    With public knowledge it is what the fit takes by itself, without a released vocabulary.
+
     The default split, unless another finds as many topics with a quarter less expected error. With refinement that is
     rare: the default is close to the best of the grid wherever topics are found at all. Without refinement its share
     goes to the spectral stage, in the default as on the grid.
@@ -36,6 +39,8 @@ def split_for(fit: PlannedFit, configuration: Any = SEQUENTIAL) -> BudgetSplit:
             f"Got {configuration!r} instead."
         )
     chosen = SEQUENTIAL if isinstance(configuration, str) else int(configuration)
+    if fit.knowledge and chosen == SEQUENTIAL:
+        return informed_split(fit)
     usual = proved_fit(chosen).split(fit.refine_steps, fit.eigenvalue)
     grid = _sequential_splits(fit.refine_steps) if chosen == SEQUENTIAL else _moment_splits(usual)
     found, error = expected_topics(fit, chosen), expected_error(fit, chosen)

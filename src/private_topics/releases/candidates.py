@@ -8,6 +8,7 @@ released numbers. Proof: docs/proofs/candidates.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -17,10 +18,11 @@ from scipy.special import ndtri
 
 from private_topics.corpus.words.vocabulary import candidate_weights
 from private_topics.errors import InputError
+from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.set_union import RADIUS, SENSITIVITY, word_weight
 from private_topics.releases.release import Release
-from private_topics.releases.vocabulary import check_limits, weights_query
+from private_topics.releases.vocabulary import VOCABULARY_SHARE, WORDS_PER_UNIT, check_limits, weights_query
 
 CANDIDATES = Release(
     "candidate words", "vocabulary", None, "vector", "candidates", SENSITIVITY, "vocabulary", radius=RADIUS
@@ -32,6 +34,8 @@ CHOSEN_WORDS = 3_000
 """The default maximum number of words kept."""
 UNUSED_SHARE = 0.01
 """How many of the kept words may be words that nobody uses, on average."""
+USUAL_CANDIDATES = 50_000
+"""The words of the English list that comes with the package."""
 FEWEST_WORDS = 20
 """Where fewer words stand out from the noise, the first candidates of the public list make up this number."""
 
@@ -71,6 +75,18 @@ def candidates_query(run: PrivateRun, share: float) -> Query:
     return weights_query(CANDIDATES, run, share)
 
 
+def usual_units_to_stand_out(budget: PrivacyBudget) -> tuple[int, int]:
+    """How many units with `WORDS_PER_UNIT` different candidates must share a word for it to be kept without noise.
+
+    At the default settings of a fit with the list of `USUAL_CANDIDATES`: where the vocabulary is full, and for the
+    first word. With fewer units than the second none stands out but by noise.
+    """
+    run = PrivateRun(budget)
+    limits = _limits(USUAL_CANDIDATES, run.sigma(candidates_query(run, VOCABULARY_SHARE), VOCABULARY_SHARE))
+    full, first = (math.ceil(limits[place - 1] * math.sqrt(WORDS_PER_UNIT)) for place in (CHOSEN_WORDS, 1))
+    return full, first
+
+
 def chosen(noisy: npt.NDArray[np.float64], sigma: float, size: int | None) -> list[int]:
     """Which candidates are kept, given their noisy weights: those that stand out from the noise, at most `size`.
 
@@ -84,14 +100,19 @@ def chosen(noisy: npt.NDArray[np.float64], sigma: float, size: int | None) -> li
     count = len(noisy)
     most = count if size is None else min(int(size), count)
     order = np.argsort(-noisy, kind="stable")
-    limits = -sigma * ndtri(UNUSED_SHARE * np.arange(1, count + 1) / count)
-    passing = np.flatnonzero(noisy[order] >= limits)
+    passing = np.flatnonzero(noisy[order] >= _limits(count, sigma))
     kept = dict.fromkeys(order[: min(most, passing[-1] + 1 if passing.size else 0)].tolist())
     for index in range(count):
         if len(kept) >= min(most, FEWEST_WORDS):
             break
         kept[index] = None
     return list(kept)
+
+
+def _limits(count: int, sigma: float) -> npt.NDArray[np.float64]:
+    """What the smallest of the 1, 2, 3, … largest of `count` noisy weights must exceed."""
+    result: npt.NDArray[np.float64] = -sigma * ndtri(UNUSED_SHARE * np.arange(1, count + 1) / count)
+    return result
 
 
 def _checked(candidates: Sequence[str]) -> list[str]:

@@ -14,11 +14,11 @@ from markupsafe import Markup
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
 from private_topics.fits.choice import chooses_words, placements, release_behind
-from private_topics.fits.informed import INFORMED
+from private_topics.fits.informed import INFORMED, left_alone
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import Placement
 from private_topics.paper.graph_picture import STYLE, render
-from private_topics.planning.plan import Plan, plan
+from private_topics.planning.plan import ENGLISH, Plan, plan
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
 from private_topics.reports.topics import Word, printable, top_words
@@ -117,13 +117,14 @@ class Forecast:
 
 
 def forecast_of(model: Any, statement: PrivacyStatement) -> Forecast | None:
-    """The forecast of the sequential release; None where delta is zero or the algorithm is another one.
+    """The forecast of the sequential release, or of a fit with public knowledge, unless it left that alone.
 
-    With public knowledge fewer documents are enough, so its numbers would mislead.
+    None where delta is zero or the algorithm is another one.
     """
-    informed = statement.configuration == INFORMED.name
-    if statement.delta == 0.0 or informed or _placement(statement.configuration) is None:
+    if statement.delta == 0.0 or _placement(statement.configuration) is None:
         return None
+    informed = statement.configuration == INFORMED.name
+    informed = informed and not left_alone({release.name for release in statement.releases})
     base = plan(
         statement.n_units,
         int(model.n_features_in_),
@@ -132,6 +133,7 @@ def forecast_of(model: Any, statement: PrivacyStatement) -> Forecast | None:
         delta=statement.delta,
         alpha0=float(model.alpha0),
         neighbours=statement.relation,
+        knowledge=ENGLISH if informed else None,
     )
     base = replace(base, refine_steps=max(1, int(model.refine_steps)))
     documents = [max(1, round(base.n_documents * factor)) for factor in OTHER_DOCUMENTS]
