@@ -135,6 +135,15 @@ def test_a_split_of_ones_own():
         fitted(corpus()[0], known(), budget_split=BudgetSplit(refine=0.0, second=0.855))
 
 
+def test_a_split_with_the_usual_unigram_releases_it_once():
+    """The look takes all of it, and nothing is left to release it again."""
+    split = BudgetSplit(features=0.3, refine=BudgetSplit().refine - 0.3)
+    names, model = released(corpus()[0], known(), budget_split=split)
+    assert "features 1" in names
+    assert "unigram again" not in names
+    assert sum(line.share for line in model.privacy_.releases) == pytest.approx(1.0, abs=0.02)
+
+
 def test_what_is_refused():
     X = corpus()[0]
     with pytest.raises(InputError, match="400 words"):

@@ -118,9 +118,9 @@ def model(context: FitContext) -> PrivateModel:
     frame = frame_of_moment(moment, context.n_topics)
     if context.n_topics == 1:
         return sequential.unigram_model(public, noisy_unigram, frame, left)
-    unigram = sequential.unigram_of(
-        context, *sharpened_unigram(public, noisy_unigram, public.share(UNIGRAM) - look[0])
-    )
+    again = public.share(UNIGRAM) - look[0]
+    if again > 0.0:
+        unigram = sequential.unigram_of(context, *sharpened_unigram(public, noisy_unigram, again))
     with one_order():
         expected = expected_topics(context, moment, unigram)
     topics, alpha = expected.topics, context.alpha0 * expected.shares
