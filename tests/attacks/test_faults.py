@@ -142,16 +142,47 @@ def test_another_handler_is_called_and_put_back():
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_of_an_object_on_its_way_out_prints_nothing(capsys):
-    """Python prints what `__del__` raises and goes on; the interrupt still stops the run."""
+DYING = """
+import signal, sys, threading, typer
+from private_topics.cli import app, main
 
-    class Dying:
-        def __del__(self):
+class Dying:
+    def __init__(self, error):
+        self.error = error
+    def __del__(self):
+        if self.error is KeyboardInterrupt:
             signal.raise_signal(signal.SIGINT)
+        raise ValueError("quixotically")
 
-    with pytest.raises(KeyboardInterrupt), interrupts.remembered():
-        Dying()
-    assert capsys.readouterr().err == ""
+kept = []
+
+def failing():
+    raise ValueError("quixotically")
+
+@app.command()
+def dies(late: bool = False, interrupt: bool = False):
+    thread = threading.Thread(target=failing)
+    thread.start()
+    thread.join()
+    dying = Dying(KeyboardInterrupt if interrupt else None)
+    if late:
+        kept.append(dying)
+
+main()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--late"], ["--interrupt"]])
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_objects_and_threads_raise_is_not_printed(options, debug):
+    """Python prints what `__del__` or a thread raises, and goes on; an interrupt there still stops the command."""
+    environment = {name: value for name, value in os.environ.items() if name != "PRIVATE_TOPICS_DEBUG"}
+    environment |= {"PRIVATE_TOPICS_DEBUG": "1"} if debug else {}
+    command = [sys.executable, "-c", DYING, "dies", *options]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == (130 if "--interrupt" in options else 0)
+    assert (SECRET in done.stderr) == debug
+    assert ("Traceback" in done.stderr) == debug
 
 
 def test_other_errors_stay_what_they_are():

@@ -3,7 +3,7 @@
 Exit status 0, 1 (a run failed, with one line that says why) or 2 (bad usage). No message quotes a document.
 """
 
-from private_topics.cli.app import app
+from private_topics.cli.app import app, print_no_tracebacks
 from private_topics.cli.audit_command import audit
 from private_topics.cli.budget import budget_app, plan
 from private_topics.cli.check_command import check
@@ -30,4 +30,5 @@ app.command("reproduce")(reproduce_paper)
 
 def main() -> None:
     """Entry point of the installed command."""
+    print_no_tracebacks()
     app()

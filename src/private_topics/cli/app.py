@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import traceback
 import warnings
 from typing import Annotated, Any
@@ -49,6 +51,16 @@ class OneLineErrors(TyperGroup):
                     traceback.print_exc()
         typer.echo(f"error: {message}", err=True)
         raise typer.Exit(1)
+
+
+def print_no_tracebacks() -> None:
+    """For the rest of the process: what an object raises on its way out, or a thread, may quote a document too.
+
+    An interrupt in the middle of a compilation, for one, leaves half-made objects that fail to be destroyed.
+    """
+    if not os.environ.get(DEBUG):
+        sys.unraisablehook = lambda unraisable: None
+        threading.excepthook = lambda failed: None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,8 +21,6 @@ def remembered() -> Iterator[None]:
         yield
         return
     _seen[0] = False
-    reported = sys.unraisablehook
-    sys.unraisablehook = _unless_interrupted(reported)
     signal.signal(signal.SIGINT, _remembering(usual))
     try:
         yield
@@ -33,7 +30,6 @@ def remembered() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGINT, usual)
-        sys.unraisablehook = reported
         _seen[0] = False
 
 
@@ -63,13 +59,3 @@ def _remembering(usual: Callable[[int, Any], Any]) -> Callable[[int, Any], NoRet
         raise KeyboardInterrupt
 
     return remember
-
-
-def _unless_interrupted(report: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """An interrupt during an object's destruction is remembered already: nothing to print."""
-
-    def unless_interrupted(unraisable: Any) -> None:
-        if unraisable.exc_type is not KeyboardInterrupt:
-            report(unraisable)
-
-    return unless_interrupted
