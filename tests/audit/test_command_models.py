@@ -117,14 +117,14 @@ def texts(tmp_path_factory) -> Path:
 
 
 KINDS = {
-    "the default": ([], 5, "candidate words", "public second moment 1"),
+    "the default": ([], 20, "candidate words", "public second moment 1"),
     "much data": ([], 2, "candidate words", "second moment"),
-    "private words of users": (["--vocabulary", "private", "--unit", "who"], 3, "vocabulary", "features 4"),
+    "private words of users": (["--vocabulary", "private", "--unit", "who"], 20, "vocabulary", "features 4"),
     "no knowledge": (["--vocabulary", "private", "--knowledge", "none"], 3, "vocabulary", "second moment"),
-    "a public list": (["--vocabulary", "{0}/words.txt", "--knowledge", "english"], 5, "unigram", "features 4"),
+    "a public list": (["--vocabulary", "{0}/words.txt", "--knowledge", "english"], 20, "unigram", "features 4"),
     "vectors that know nothing": (
         ["--vocabulary", "candidates:{0}/words.txt", "--knowledge", "{0}/random.txt"],
-        5,
+        20,
         "candidate words",
         "refinement 1",
     ),
@@ -135,7 +135,7 @@ def fitted(texts: Path, kind: str) -> tuple[Path, list[Any]]:
     """A model of text, and what its audit needs beside its file."""
     options, topics, *_ = KINDS[kind]
     path, named = texts / f"{kind}.model", [option.format(texts) for option in options]
-    fit = ["fit", texts / "letters.jsonl", "-o", path, "--epsilon", 60, "--delta", 1e-5, "-k", topics,
+    fit = ["fit", texts / "letters.jsonl", "-o", path, "--epsilon", 45, "--delta", 1e-5, "-k", topics,
            "--refine-steps", 1, "--jobs", 1, "-q", *named]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     return path, ["--knowledge", texts / "random.txt"] if kind == "vectors that know nothing" else []

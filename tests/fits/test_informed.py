@@ -33,6 +33,12 @@ def corpus():
 
 
 @cache
+def few():
+    """As many documents as need knowledge of so many words."""
+    return corpus()[0][:5_000]
+
+
+@cache
 def known() -> PublicKnowledge:
     """From other documents about the same topics."""
     return PublicKnowledge.from_counts(corpus()[0][:2_000])
@@ -67,23 +73,33 @@ def test_a_small_corpus_has_topics_where_it_had_one():
 
 def test_vectors_that_know_nothing_are_left_alone():
     """After the look the releases are those of the sequential fit, and nothing else."""
-    names, model = released(corpus()[0], unknown(), epsilon=3.0)
+    names, model = released(few(), unknown())
     assert names[:3] == ["unigram", "public second norms", "public second moment 1"]
     assert "second norms" in names[3:5]
     assert not any(name.startswith("features") for name in names)
-    assert model.perplexity(corpus()[0]) < 1.1 * fitted(corpus()[0], epsilon=3.0).perplexity(corpus()[0])
+    assert model.perplexity(few()) < 1.1 * fitted(few()).perplexity(few())
 
 
 def test_vectors_that_know_the_corpus_are_used():
-    names, _ = released(corpus()[0], known())
+    names, _ = released(few(), known())
     assert "second norms" not in names
     assert names.count("features 1") == 1
 
 
-def test_a_budget_that_needs_no_vectors_is_spent_as_without_them():
+@pytest.mark.parametrize("epsilon", [1.0, 100.0])
+def test_a_budget_that_needs_no_vectors_is_spent_as_without_them(epsilon):
+    """Many words need a larger one than few."""
     X = corpus()[0]
-    names, _ = released(X, known(), epsilon=100.0)
-    assert names == released(X, None, epsilon=100.0)[0]
+    names, _ = released(X, known(), epsilon=epsilon)
+    assert names == released(X, None, epsilon=epsilon)[0]
+
+
+def test_how_much_budget_needs_no_vectors():
+    assert words_enough(1_500.0 * 25, 25, 3_000)
+    assert not words_enough(1_400.0 * 25, 25, 3_000)
+    assert words_enough(2_000.0, 9, 250)
+    assert not words_enough(2_000.0, 9, 300)
+    assert not words_enough(200.0, 9, 20)
 
 
 @pytest.mark.parametrize("vectors", [np.ones((N_WORDS, 3)), np.eye(N_WORDS)[:, :1]], ids=["all equal", "one word"])
@@ -95,7 +111,7 @@ def test_degenerate_vectors_give_a_model(vectors):
 
 @pytest.mark.parametrize("refine_steps", [0, 1, 3])
 def test_refinement_steps(refine_steps):
-    names, model = released(corpus()[0], known(), refine_steps=refine_steps)
+    names, model = released(few(), known(), refine_steps=refine_steps)
     assert sum(name.startswith("refinement") for name in names) in (0, refine_steps)
     assert "features 5" in names
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
@@ -114,7 +130,7 @@ def test_no_more_than_the_budget_is_spent_and_hardly_less(epsilon, knowledge):
 @pytest.mark.parametrize("n_topics", [1, 5, 100])
 def test_fractions_are_a_split(budget, n_topics):
     split = BudgetSplit(**fractions_for(budget, n_topics, 3_000))
-    assert (split.features == 0) == words_enough(budget, n_topics)
+    assert (split.features == 0) == words_enough(budget, n_topics, 3_000)
 
 
 def test_fractions_go_from_features_to_counts():
@@ -168,9 +184,9 @@ def test_public_documents_of_the_same_kind_are_as_good_as_their_own_topics():
     """So few private documents that nothing can be learnt from them but what the public ones said."""
     X, topics, _ = corpus()
     public = SpectralLDA(N_TOPICS, alpha0=0.3, random_state=0).fit(X[:2_000])
-    few = fitted(X[2_000:2_400], known())
-    assert few.perplexity(X[7_000:]) < 1.05 * public.perplexity(X[7_000:])
-    assert topic_error_l2(few.components_, topics) < 0.3
+    model = fitted(X[2_000:2_400], known())
+    assert model.perplexity(X[7_000:]) < 1.05 * public.perplexity(X[7_000:])
+    assert topic_error_l2(model.components_, topics) < 0.3
 
 
 def test_public_documents_of_another_kind_are_not_believed():

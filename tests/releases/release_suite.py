@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from private_topics import PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, make_lda_corpus
+from private_topics import BudgetSplit, PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, make_lda_corpus
 from private_topics.audit.neighbours import CENTRES, REMOVED, Base, extreme_units
 from private_topics.audit.recording import Audited, Fitted, RecordingRun, record, replay
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import FITS
 from private_topics.fits.fit import Fit
-from private_topics.fits.informed import INFORMED
+from private_topics.fits.informed import INFORMED, MANY
 from private_topics.fits.private import FitSettings
 from private_topics.fits.published import NOT_PROVED
 from private_topics.privacy.mechanisms import PrivateRun
@@ -35,7 +35,7 @@ N_DOCUMENTS, N_WORDS = 900, 30
 # By epsilon, alpha0 and how long documents are: for topics on all words, for no certificate and topics refined to the
 # end, for one topic; and for pairs of words as deviations, documents that are nearly alike.
 CORPORA = {3000.0: (0.1, 40), 3.0: (0.1, 40), 0.3: (0.1, 40), 30.0: (30.0, 100), 10.0: (0.1, 40)}
-UNKNOWN = 30.0
+LARGEST, UNKNOWN = 3000.0, 30.0
 FEW = ("empty", "a frequent word, often", "a rare word, often", "three words, once", "every word once",
        "the largest count", "a word of topic 0, often", "user: every word, often", "user: all of these")  # fmt: skip
 
@@ -72,7 +72,11 @@ def settings_for(fit: Fit, epsilon: float, neighbours: Neighbours = REPLACE) -> 
     model = PrivateSpectralLDA(
         3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1, neighbours=neighbours
     )
-    return replace(settings_of(model), fit=fit, knowledge=knowledge(epsilon) if fit is INFORMED else None)
+    if fit is INFORMED:
+        # So few words need no knowledge: a split of one's own asks for it nevertheless.
+        split = model.budget_split if epsilon == LARGEST else BudgetSplit(**MANY)
+        model.set_params(budget_split=split, knowledge=knowledge(epsilon))
+    return replace(settings_of(model), fit=fit)
 
 
 @cache

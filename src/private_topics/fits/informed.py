@@ -59,6 +59,7 @@ FEW = {
 MANY = FEW | {"unigram": 0.08, "second": 0.05, "features": 0.15, "refine": 0.715}
 FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
+COUNTS_ALONE, TOPICS_ALONE = 1.25, 100.0  # topics × words over that, and that for each topic: few words need less
 LOOK, SECOND_LOOK = 0.14, 0.2  # of the fractions of unigram and second moment: to see what the vectors are worth
 DOUBT = 1.0  # times the noise of the look
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
@@ -71,16 +72,17 @@ DOCUMENTS_PER_TOPIC, LONG = 20, 3  # public documents of so many different words
 
 def fractions_for(budget: float, n_topics: int, n_words: int) -> Mapping[str, float]:
     """How the budget is split, by public numbers: `budget` is mu times the number of units."""
-    if words_enough(budget, n_topics):
+    if words_enough(budget, n_topics, n_words):
         return sequential.FRACTIONS | {"features": 0.0}
     noise = n_topics * n_words / budget
     many = float(np.clip(np.log(FEATURES_ALONE / noise) / np.log(FEATURES_ALONE / COUNTS_TOO), 0.0, 1.0))
     return {name: (1.0 - many) * FEW[name] + many * MANY[name] for name in FEW}
 
 
-def words_enough(budget: float, n_topics: int) -> bool:
+def words_enough(budget: float, n_topics: int, n_words: int) -> bool:
     """Whether the sequential fit finds the topics by itself."""
-    return budget >= WORDS_ENOUGH * n_topics
+    few_words = n_topics * n_words <= COUNTS_ALONE * budget
+    return budget >= (TOPICS_ALONE if few_words else WORDS_ENOUGH) * n_topics
 
 
 def left_alone(names: Collection[str]) -> bool:
@@ -94,7 +96,8 @@ def model(context: FitContext) -> PrivateModel:
     if context.n_words > MOST_ROWS:
         raise InputError(f"A private fit with public knowledge takes at most {MOST_ROWS} words.")
     context.progress.stage(sequential.STAGES[0])
-    if words_enough(context.mu * context.n_units, context.n_topics) and not context.split["features"]:
+    budget = context.mu * context.n_units
+    if words_enough(budget, context.n_topics, context.n_words) and not context.split["features"]:
         return sequential.model(replace(context, releases=sequential.RELEASES))
     public = replace(context, releases=PUBLIC, split=_without_tensor(context.split))
     usual = min(public.share(UNIGRAM), sequential.FRACTIONS["unigram"])

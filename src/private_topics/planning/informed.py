@@ -63,7 +63,7 @@ class Range:
 
 def needs_no_knowledge(fit: PlannedFit) -> bool:
     """Whether the budget is so large that the sequential fit is used."""
-    return words_enough(_budget(fit), fit.n_components)
+    return words_enough(_budget(fit), fit.n_components, fit.n_words)
 
 
 def informed_split(fit: PlannedFit) -> BudgetSplit:
