@@ -43,7 +43,12 @@ LETTERS, EPSILON, DELTA, TOPICS = 1_500, 60.0, 1e-4, 3
 REFINE_STEPS = 2
 WHOLE_PATH = 1 + 9 + REFINE_STEPS  # the vocabulary, the spectral start, the refinement
 UNINFORMED = ("--vocabulary", "private", "--knowledge", "none")
-INFORMED = ("--epsilon", "20")  # English knowledge and its words, the default, and a budget that needs them
+INFORMED = (
+    "--epsilon",
+    "20",
+    "-k",
+    "40",
+)  # English knowledge and its words, the default, and a budget that needs them
 MARKER = re.compile(r"zq[a-j]{6}q", re.IGNORECASE)
 REPLACED = "user-zqaaaaaaq"
 

@@ -117,14 +117,14 @@ def texts(tmp_path_factory) -> Path:
 
 
 KINDS = {
-    "the default": ([], 20, "candidate words", "public second moment 1"),
+    "the default": ([], 40, "candidate words", "public second moment 1"),
     "much data": ([], 2, "candidate words", "second moment"),
-    "private words of users": (["--vocabulary", "private", "--unit", "who"], 20, "vocabulary", "features 4"),
+    "private words of users": (["--vocabulary", "private", "--unit", "who"], 40, "vocabulary", "features 4"),
     "no knowledge": (["--vocabulary", "private", "--knowledge", "none"], 3, "vocabulary", "second moment"),
-    "a public list": (["--vocabulary", "{0}/words.txt", "--knowledge", "english"], 20, "unigram", "features 4"),
+    "a public list": (["--vocabulary", "{0}/words.txt", "--knowledge", "english"], 40, "unigram", "features 4"),
     "vectors that know nothing": (
         ["--vocabulary", "candidates:{0}/words.txt", "--knowledge", "{0}/random.txt"],
-        20,
+        40,
         "candidate words",
         "refinement 1",
     ),

@@ -22,13 +22,14 @@ from private_topics.audit.recording import Audited, Fitted, RecordingRun, record
 from private_topics.audit.sensitivity import Family
 from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import FITS
-from private_topics.fits.fit import Fit
+from private_topics.fits.fit import Fit, after
 from private_topics.fits.informed import INFORMED, MANY
 from private_topics.fits.private import FitSettings
 from private_topics.fits.published import NOT_PROVED
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.releases.release import Release
+from private_topics.releases.units import UNITS_SHARE
 
 ROOT = Path(__file__).resolve().parents[2]
 N_DOCUMENTS, N_WORDS = 900, 30
@@ -74,7 +75,8 @@ def settings_for(fit: Fit, epsilon: float, neighbours: Neighbours = REPLACE) -> 
     )
     if fit is INFORMED:
         # So few words need no knowledge: a split of one's own asks for it nevertheless.
-        split = model.budget_split if epsilon == LARGEST else BudgetSplit(**MANY)
+        fractions = after(MANY, "units", UNITS_SHARE if neighbours == ADD_REMOVE else 0.0)
+        split = None if epsilon == LARGEST else BudgetSplit(**fractions)
         model.set_params(budget_split=split, knowledge=knowledge(epsilon))
     return replace(settings_of(model), fit=fit)
 

@@ -19,14 +19,23 @@ from scipy.stats import chi2, norm
 
 from private_topics.corpus.words.vocabulary import candidate_weights, user_units
 from private_topics.errors import InputError, PrivacyError
+from private_topics.inference.informed_unigram import informed_weights
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.set_union import word_weight
 from private_topics.releases import candidates as module
-from private_topics.releases.candidates import CANDIDATES, FEWEST_WORDS, candidates_query, chosen, release_candidates
+from private_topics.releases.candidates import (
+    CANDIDATES,
+    FEWEST_LIKELY,
+    FEWEST_WORDS,
+    candidates_query,
+    chosen,
+    release_candidates,
+)
 from private_topics.releases.vocabulary import release_vocabulary
+from private_topics.spectral.public_basis import even_features
 
 BUDGET = PrivacyBudget(1.0, 1e-6)
 FALSE_ALARM = 1e-6
@@ -49,9 +58,9 @@ class Watched:
             self.exact.append(np.array(aggregate) * query.step)
             return release(run, query, aggregate, share, **rest)
 
-        def choosing(noisy: np.ndarray, sigma: float, size: int | None) -> list[int]:
+        def choosing(noisy: np.ndarray, sigma: float, *more: Any) -> list[int]:
             self.noisy.append(noisy.copy())
-            return choose(noisy, sigma, size)
+            return choose(noisy, sigma, *more)
 
         patch.setattr(PrivateRun, "release", watched)
         patch.setattr(module, "chosen", choosing)
@@ -287,6 +296,48 @@ def test_where_too_few_stand_out_the_first_of_the_list_join_them() -> None:
     noisy[60] = 50.0
     assert chosen(noisy, 1.0, None) == [60, *range(FEWEST_WORDS - 1)]
     assert release_candidates(run_with(noise_seed=1), [], NAMES, share=0.1) == sorted(NAMES[:FEWEST_WORDS])
+
+
+def test_likely_words_join_those_that_stand_out() -> None:
+    """By what public knowledge expects of the noisy numbers: all that are likely, and the next up to the fewest."""
+    noisy = np.zeros(1_000)
+    noisy[[3, 700]] = 50.0
+    given = []
+
+    def expected(numbers: np.ndarray, sigma: float) -> np.ndarray:
+        given.append((numbers.copy(), sigma))
+        weights = np.linspace(0.3, 0.0, 1_000)
+        weights[500 : 500 + likely] = 2.0
+        return weights
+
+    likely = 400
+    others = [n for n in range(500, 900) if n != 700]
+    assert chosen(noisy, 2.0, None, expected) == [3, 700, *others[:398]]
+    likely = 10
+    assert chosen(noisy, 2.0, None, expected)[:14] == [3, 700, *range(500, 510), 0, 1]
+    assert len(chosen(noisy, 2.0, None, expected)) == FEWEST_LIKELY
+    assert chosen(noisy, 2.0, 5, expected) == [3, 700, 500, 501, 502]
+    np.testing.assert_array_equal(given[0][0], noisy)
+    assert given[0][1] == 2.0
+    assert chosen(noisy, 2.0, 2, lambda *_: pytest.fail("nothing to expect")) == [3, 700]
+
+
+def test_public_knowledge_finds_the_words_of_a_small_corpus() -> None:
+    """Half of the candidates go together, by vectors, and the corpus uses those: few stand out, most are found."""
+    n = 2_000
+    used = np.arange(n) % 2 == 0
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(n, 10)) + 3.0 * used[:, None]
+    weights = np.where(used, draw.exponential(0.8, n), 0.0)
+    noisy = weights + draw.normal(size=n)
+
+    def expected(numbers: np.ndarray, sigma: float) -> np.ndarray:
+        return informed_weights(numbers, sigma, np.zeros((n, 1)), even_features(vectors))
+
+    alone, informed = chosen(noisy, 1.0, None), chosen(noisy, 1.0, None, expected)
+    assert weights[alone].sum() < 0.3 * weights.sum()
+    assert weights[informed].sum() > 0.9 * weights.sum()
+    assert used[informed].mean() > 0.95
 
 
 # -- accounting ------------------------------------------------------------------------------------------------------

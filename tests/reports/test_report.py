@@ -212,11 +212,11 @@ def test_the_forecast_is_that_of_plan(model, tmp_path):
 def test_a_model_with_public_knowledge_has_its_forecast(corpus, tmp_path):
     """In a file no vectors are left. Vectors that were looked at and left alone promise nothing."""
     known = PublicKnowledge.from_counts(corpus[0][3_000:])  # other documents about the same topics
-    fitted(corpus[0][:400], knowledge=known, epsilon=5.0).save(tmp_path / "model")
+    fitted(corpus[0][:400], knowledge=known, epsilon=2.0).save(tmp_path / "model")
     informed = private_topics.load(tmp_path / "model")
     page = report(informed, tmp_path)
     assert_sound(page)
-    numbers = {"epsilon": 5.0, "alpha0": 0.3}
+    numbers = {"epsilon": 2.0, "alpha0": 0.3}
     expected, without = (
         private_topics.plan(400, N_WORDS, N_TOPICS, **numbers, knowledge=knowledge) for knowledge in ("english", None)
     )

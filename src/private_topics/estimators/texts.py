@@ -207,7 +207,7 @@ def _fit_with_vocabulary(
     threshold_delta = vocabulary.threshold_share * settings.budget.delta
     fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **vocabulary.noted)
     words, n_units = released_words(
-        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, fit.release_number
+        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, fit.release_number, source
     )
     fit = fit.with_words(words, n_units, share, source)
     with counted(texts, words, tokeniser) as counts:

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from itertools import chain, tee
 from typing import Any, ClassVar
 
+import numpy as np
+
 from private_topics.corpus.counts.counting import distinct_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.private import FitSettings
+from private_topics.inference.informed_unigram import informed_weights
+from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import Progress
-from private_topics.releases.candidates import CANDIDATES_PER_UNIT, CHOSEN_WORDS, release_candidates
+from private_topics.releases.candidates import CANDIDATES_PER_UNIT, CHOSEN_WORDS, Expected, release_candidates
 from private_topics.releases.vocabulary import (
     FEWEST_UNITS,
     THRESHOLD_SHARE,
@@ -28,6 +32,8 @@ from private_topics.releases.vocabulary import (
     release_vocabulary,
     units_needed,
 )
+from private_topics.spectral.public_basis import even_features
+from private_topics.threads import one_order
 
 TOO_FEW = (
     "A private vocabulary needs at least {fewest:,} documents, or users, at this budget: with {number:,} a word can "
@@ -72,8 +78,9 @@ class CandidateVocabulary:
 
     The names are public, so words need less support than in a `PrivateVocabulary`, and no part of delta is spent; a
     word that is not in the list is never chosen. `candidates`: the list, the likelier words first. `size`: maximum
-    number of words, those with the largest noisy weights; None for all that stand out from the noise. Where fewer
-    than 20 do, the first words of the list join them. `most_words_per_unit`: maximum number of different candidates
+    number of words, those with the largest noisy weights; None for all that stand out from the noise. The public
+    knowledge of the fit adds words that are likely to be used, at least up to 250; without it the first words of the
+    list join where fewer than 20 stand out. `most_words_per_unit`: maximum number of different candidates
     counted per unit.
     """
 
@@ -143,11 +150,13 @@ def released_words(
     progress: Progress,
     n_jobs: int | None = None,
     release_number: Callable[[int], int] | None = None,
+    source: KnowledgeSource | None = None,
 ) -> tuple[list[str], int]:
     """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
 
     The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
     Where the number of units is not public, `release_number` makes of it one that may be seen, and is charged.
+    `source`: public knowledge, opened, which helps to choose among candidates.
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
@@ -155,7 +164,7 @@ def released_words(
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
     documents = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
-    return words_of_units(run, share, documents, vocabulary, names, account, release_number)
+    return words_of_units(run, share, documents, vocabulary, names, account, release_number, source)
 
 
 def words_of_units(
@@ -166,6 +175,7 @@ def words_of_units(
     names: list[str] | None,
     account: FitAccount,
     release_number: Callable[[int], int] | None = None,
+    source: KnowledgeSource | None = None,
 ) -> tuple[list[str], int]:
     """The same for documents given as their words and a label, or None; `names`: the candidates, if there are any."""
     limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
@@ -173,7 +183,7 @@ def words_of_units(
         units = _units(documents, vocabulary, account, frozenset(names))
         fewest = FEWEST_UNITS if release_number is None else 1
         counter = _Counted(units, fewest, NOBODY_ELSE, account, release_number)
-        words = release_candidates(run, counter, names, share=share, **limits)
+        words = release_candidates(run, counter, names, share=share, expected=_expected(source, names), **limits)
     else:
         units = _units(documents, vocabulary, account)
         fewest = units_needed(run, share, vocabulary.most_words_per_unit)
@@ -181,6 +191,19 @@ def words_of_units(
         words = release_vocabulary(run, counter, share=share, **limits)
     account.note(n_words=len(words))
     return words, counter.number
+
+
+def _expected(source: KnowledgeSource | None, names: list[str]) -> Expected | None:
+    """What public knowledge makes of the noisy weights of these names; None where it has none of them."""
+    knowledge = None if source is None else source.align_released(names)
+    if knowledge is None:
+        return None
+
+    def expected(noisy: np.ndarray, sigma: float) -> np.ndarray:
+        with one_order():
+            return informed_weights(noisy, sigma, knowledge.all_log_frequencies, even_features(knowledge.vectors))
+
+    return expected
 
 
 def refuse_strict(texts: Any) -> None:

@@ -52,7 +52,7 @@ from private_topics.releases.norms import (
 from private_topics.releases.release import FitContext
 from private_topics.releases.statistic import REFINEMENT, even_weights, release_statistic
 from private_topics.spectral.frame import Frame, frame_of, leading
-from private_topics.spectral.public_basis import centred_vectors
+from private_topics.spectral.public_basis import even_features
 from private_topics.threads import one_order
 
 RELEASES = (
@@ -81,7 +81,6 @@ FRACTIONS = {
 STAGES = ("unigram", "second moment", "moments inside the frame")
 """The stages that a fit reports before the refinement, whose steps it reports one by one."""
 NOISY_START, REFUTED_START, HALF_START_NOISE = 0.5, 0.65, 0.1  # the unigram's part: research/choices.py
-UNIGRAM_FEATURES = 30  # of public vectors, for the word frequencies
 SHOWN = 10  # directions beyond the topics, in the spectrum
 
 
@@ -122,8 +121,7 @@ def unigram_of(context: FitContext, noisy: np.ndarray, sigma: float) -> np.ndarr
     if knowledge is None:
         return unigram_posterior(noisy, sigma)
     with one_order():
-        features = centred_vectors(knowledge.vectors, np.full(len(noisy), 1.0 / len(noisy)), UNIGRAM_FEATURES)
-        return informed_unigram(noisy, sigma, knowledge.all_log_frequencies, features)
+        return informed_unigram(noisy, sigma, knowledge.all_log_frequencies, even_features(knowledge.vectors))
 
 
 def frame_of_moment(context: FitContext, moment: SecondMoment, first: np.ndarray, n_topics: int) -> Frame:

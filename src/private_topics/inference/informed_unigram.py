@@ -15,6 +15,7 @@ from private_topics.inference.denoising import CLEAR, UNIGRAM_GRID, unigram_fit
 SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 RIDGE, SOURCE_RIDGE = 30.0, 5.0
 ROUNDS, LARGEST_STEP, SMALL_STEP = 60, 1.0, 1e-8
+COMPARED = 8192  # of more words than these, every second, third, … decides between priors
 SMALLEST_MEAN, LARGEST_MEAN, LARGEST_LOG = 1e-3, 1e4, 20.0
 _WIDTHS = np.diff(np.concatenate([UNIGRAM_GRID[1:2] / 2, (UNIGRAM_GRID[1:-1] + UNIGRAM_GRID[2:]) / 2, [CLEAR + 4.0]]))
 
@@ -26,23 +27,32 @@ def informed_unigram(
 
     `log_frequencies` (d × sources): public ones, NaN where unknown; the last source is the nearest to the corpus.
     """
+    value = informed_weights(noisy, sigma, log_frequencies, features)
+    value = np.maximum(value, 1e-4 * value.mean())
+    result: np.ndarray = value / value.sum()
+    return result
+
+
+def informed_weights(
+    noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, features: np.ndarray
+) -> np.ndarray:
+    """What the weights themselves are expected to be, in units of `sigma`."""
     scaled = noisy / sigma
     value, best = unigram_fit(scaled)
-    unclear = scaled < CLEAR
+    unclear = np.flatnonzero(scaled < CLEAR)
+    compared = unclear[:: -(-len(unclear) // COMPARED)] if len(unclear) else unclear
     sources = [_filled(column) for column in log_frequencies.T]
     design = np.column_stack([np.ones(len(scaled)), *sources, np.isnan(log_frequencies), features])
     designs = [np.column_stack([np.ones(len(scaled)), source]) for source in sources] + [design]
     for columns in designs:
         mean = _expected(scaled, columns, min(len(sources), columns.shape[1] - 1))
         mean = np.clip(mean, SMALLEST_MEAN, LARGEST_MEAN)
-        fits = [_posterior(scaled[unclear], mean[unclear], shape) for shape in SHAPES]
-        found, score = max(fits, key=lambda fit: fit[1])
+        scores = [_posterior(scaled[compared], mean[compared], shape)[1] for shape in SHAPES]
+        score = max(scores) * len(unclear) / max(len(compared), 1)
         if score - columns.shape[1] > best:  # twice what as many useless columns would gain
             best, value = score - columns.shape[1], scaled.copy()
-            value[unclear] = found
-    value = np.maximum(value, 1e-4 * value.mean())
-    result: np.ndarray = value / value.sum()
-    return result
+            value[unclear], _ = _posterior(scaled[unclear], mean[unclear], SHAPES[int(np.argmax(scores))])
+    return value
 
 
 def _filled(log_frequencies: np.ndarray) -> np.ndarray:

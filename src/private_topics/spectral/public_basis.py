@@ -13,6 +13,7 @@ import numpy as np
 
 SMALLEST_FREQUENCY = 0.2  # of the mean: rarer words would have rows as long as they are rare
 CONTROLS = 12
+EVEN_FEATURES = 30
 SMALLEST_DIRECTION = 1e-6  # of the largest
 
 
@@ -55,6 +56,11 @@ def centred_vectors(vectors: np.ndarray, centre: np.ndarray, rank: int) -> np.nd
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(len(kept))] < 0, -1.0, 1.0)
     result: np.ndarray = deviations @ axes
     return result
+
+
+def even_features(vectors: np.ndarray) -> np.ndarray:
+    """A few principal components, every word counted alike: what word frequencies are expected from."""
+    return centred_vectors(vectors, np.full(len(vectors), 1.0 / len(vectors)), EVEN_FEATURES)
 
 
 def public_basis(vectors: np.ndarray, unigram: np.ndarray, rank: int) -> PublicBasis:
