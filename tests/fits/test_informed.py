@@ -23,6 +23,7 @@ from private_topics import (
 )
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits.informed import FEW, INFORMED, MANY, fractions_for, topics_of_documents, words_enough
+from private_topics.knowledge.shipped import comes_with_the_package, shipped
 
 N_WORDS, N_TOPICS = 400, 5
 
@@ -79,6 +80,41 @@ def test_vectors_that_know_nothing_are_left_alone():
     assert "second norms" in names[3:5]
     assert not any(name.startswith("features") for name in names)
     assert model.perplexity(corpus()[0]) < 1.1 * fitted(corpus()[0], epsilon=3.0).perplexity(corpus()[0])
+
+
+def test_where_noise_hides_what_vectors_know_those_of_the_package_are_used():
+    """So few documents of English words: other vectors are left alone about as often as not, these hardly ever."""
+    table = shipped("english")
+    words = [word for word in table.words if len(word) > 3][: 5 * N_WORDS : 5]
+    english = PublicKnowledge.english(words)
+    same = PublicKnowledge(english.vectors, english.log_frequencies, [("a file", "word vectors", "0" * 64, N_WORDS)])
+    draw = np.random.default_rng(0)
+    alike = (english.vectors @ draw.normal(size=(english.vectors.shape[1], N_TOPICS))).argmax(axis=1)
+    topics = np.where(np.arange(N_TOPICS)[:, None] == alike, 1.0, 0.15)
+    X = np.array(
+        [draw.multinomial(60, row / row.sum()) for row in draw.dirichlet(np.full(N_TOPICS, 0.3), 500) @ topics]
+    )
+    used = {}
+    for knowledge in (english, same):
+        models = [fitted(X, knowledge, noise_seed=seed) for seed in range(12)]
+        used[knowledge.name] = sum(any(r.name == "features 1" for r in m.privacy_.releases) for m in models)
+    assert used["english"] >= 11
+    assert used["a file"] < used["english"]
+
+
+def test_only_the_vectors_of_the_package_come_with_it():
+    words = list(shipped("english").words[:300])
+    english = PublicKnowledge.english(words)
+    assert comes_with_the_package(english)
+    assert comes_with_the_package(PublicKnowledge.english_documents(words) + english)
+    (origin,) = english.origins
+    assert not comes_with_the_package(
+        PublicKnowledge(english.vectors, english.log_frequencies, [origin._replace(digest="0" * 64)])
+    )
+    assert not comes_with_the_package(
+        PublicKnowledge(english.vectors, english.log_frequencies, [origin._replace(name="mine")])
+    )
+    assert not comes_with_the_package(None)
 
 
 def test_vectors_that_know_the_corpus_are_used():

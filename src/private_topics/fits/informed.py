@@ -26,6 +26,7 @@ from private_topics.inference.carried import Averaged, check_size, shares_of
 from private_topics.inference.denoising import informed_topics
 from private_topics.inference.features import Expected, Features
 from private_topics.inference.public_topics import with_frequencies, word_clusters
+from private_topics.knowledge.shipped import comes_with_the_package
 from private_topics.progress import SILENT
 from private_topics.releases.features import FEATURES, release_features
 from private_topics.releases.moments import UNIGRAM, UNIGRAM_AGAIN, release_unigram, sharpened_unigram
@@ -61,7 +62,7 @@ FEATURES_ALONE, COUNTS_TOO = 15.0, 7.0  # topics × words over budget × units
 WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the sequential fit finds topics by itself
 COUNTS_ALONE, TOPICS_ALONE = 2.0, 100.0  # topics × words over that, and that for each topic: few words need less
 LOOK, SECOND_LOOK = 0.14, 0.2  # of the fractions of unigram and second moment: to see what the vectors are worth
-DOUBT = 1.0  # times the noise of the look
+DOUBT, TRUST = (1.0, 0.0), (2.0, 2.0)  # times the noise of both looks: what vectors may fall short by
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEWEST_FEATURES, MOST_FEATURES, FEATURES_BY_BUDGET = 16, 50, 2.7
 FEATURE_STEPS = 5
@@ -112,11 +113,12 @@ def model(context: FitContext) -> PrivateModel:
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     moment, left = release_public_second(public, basis, look[1]), left - public.share(PUBLIC_NORMS)
-    if not moment.known(DOUBT):
+    doubt = TRUST if comes_with_the_package(context.knowledge) else DOUBT
+    if not moment.known(doubt[0]):
         return sequential.model_of(without_knowledge(context, left - look[1]), noisy_unigram, unigram)
     moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])
     left -= public.share(PUBLIC_SECOND)
-    if not moment.known(0.0):
+    if not moment.known(doubt[1]):
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     frame = frame_of_moment(moment, context.n_topics)
     if context.n_topics == 1:

@@ -2,7 +2,7 @@
 
 A word's expected frequency is a public one, or a regression on public frequencies and features; how far the corpus
 departs from it is a gamma variable. The noisy values choose among them, and the shape of the gamma. Where they say
-that words are told apart better by themselves, `unigram_posterior` is used instead.
+that words are told apart better by themselves, the unigram is what `unigram_posterior` makes of them.
 """
 
 from __future__ import annotations
@@ -27,18 +27,25 @@ def informed_unigram(
 
     `log_frequencies` (d × sources): public ones, NaN where unknown; the last source is the nearest to the corpus.
     """
-    value = informed_weights(noisy, sigma, log_frequencies, features)
+    value = informed_weights(noisy, sigma, log_frequencies, features, unigram_fit(noisy / sigma))
     value = np.maximum(value, 1e-4 * value.mean())
     result: np.ndarray = value / value.sum()
     return result
 
 
 def informed_weights(
-    noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, features: np.ndarray
+    noisy: np.ndarray,
+    sigma: float,
+    log_frequencies: np.ndarray,
+    features: np.ndarray,
+    otherwise: tuple[np.ndarray | None, float] = (None, -np.inf),
 ) -> np.ndarray:
-    """What the weights themselves are expected to be, in units of `sigma`."""
+    """What the weights themselves are expected to be, in units of `sigma`.
+
+    `otherwise`: values that know nothing of the words, and their log-likelihood, where they may be better.
+    """
     scaled = noisy / sigma
-    value, best = unigram_fit(scaled)
+    value, best = otherwise
     unclear = np.flatnonzero(scaled < CLEAR)
     compared = unclear[:: -(-len(unclear) // COMPARED)] if len(unclear) else unclear
     sources = [_filled(column) for column in log_frequencies.T]
@@ -52,7 +59,7 @@ def informed_weights(
         if score - columns.shape[1] > best:  # twice what as many useless columns would gain
             best, value = score - columns.shape[1], scaled.copy()
             value[unclear], _ = _posterior(scaled[unclear], mean[unclear], SHAPES[int(np.argmax(scores))])
-    return value
+    return scaled if value is None else value
 
 
 def _filled(log_frequencies: np.ndarray) -> np.ndarray:

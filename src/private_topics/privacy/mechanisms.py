@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from private_topics.errors import PrivacyError
+from private_topics.extras import require
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.curves import mu_of_budget, rho_of_budget
@@ -143,6 +144,8 @@ class PrivateRun:
             )
         if sampler == "exact" and noise_seed is not None:
             raise PrivacyError("The exact sampler takes no 'noise_seed'. Use sampler='fast' for reproducible tests.")
+        if sampler == "exact":
+            require("opendp", "sampler='exact' needs OpenDP", "exact")
         self.budget = budget
         self.sampler = sampler
         self.neighbours = neighbours

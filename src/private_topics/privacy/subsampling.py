@@ -20,6 +20,7 @@ from scipy.special import ndtr
 
 from private_topics.bisection import last_that_holds
 from private_topics.errors import PrivacyError
+from private_topics.extras import require
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget
@@ -214,6 +215,8 @@ class SubsampledRun(PrivateRun):
             raise PrivacyError(f"The 'steps' of SubsampledRun must be an int of at least 1. Got {steps!r} instead.")
         if not 2.0**-_COIN_BITS <= rate <= 1.0:
             raise PrivacyError(f"The 'rate' of SubsampledRun must lie in (0, 1]. Got {rate!r} instead.")
+        if rate < 1.0:
+            require("dp_accounting", "A private fit on minibatches needs dp-accounting", "subsampling")
         self.steps, self.n_units, self.ratio = steps, n_units, float(ratio)
         self._heads = math.floor(math.ldexp(rate, _COIN_BITS))
         self.rate = math.ldexp(self._heads, -_COIN_BITS)

@@ -21,6 +21,7 @@ from private_topics.corpus.texts.source import (
     open_binary,
 )
 from private_topics.errors import InputError
+from private_topics.extras import require
 
 BATCH_ROWS, BATCH_BYTES = 1_024, 2**26
 
@@ -131,8 +132,7 @@ def _guarded(path: Path, function: Any, *arguments: Any, **options: Any) -> Any:
 
 def arrow() -> Any:
     """The package pyarrow with its module `parquet`, or an error that names the extra."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError("Parquet files need pyarrow: pip install 'private-topics[parquet]'.") from None
+    require("pyarrow", "A Parquet file needs pyarrow", "parquet")
+    import pyarrow.parquet
+
     return pyarrow
