@@ -14,6 +14,9 @@ from private_topics.cli.screen import Screen
 def demo(
     folder: Annotated[Path, typer.Option(help="Where everything is written.")] = Path("build/demo"),
     letters: Annotated[int, typer.Option(min=1_000, help="Letters to make up.")] = 50_000,
+    one_each: Annotated[
+        bool, typer.Option("--one-each", help="Every patient wrote one letter, not two on average.")
+    ] = False,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
     no_knowledge: Annotated[
@@ -26,7 +29,7 @@ def demo(
     """Make up letters of patients, learn their topics under differential privacy, and write a report."""
     from private_topics.cli.demo_run import run_demo
 
-    run_demo(Screen(quiet), folder, letters, epsilon, delta, seed, None if no_knowledge else "english")
+    run_demo(Screen(quiet), folder, letters, one_each, epsilon, delta, seed, None if no_knowledge else "english")
 
 
 def reproduce_paper(

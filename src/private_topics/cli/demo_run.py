@@ -40,7 +40,14 @@ SHOWN_WORDS = 6
 
 
 def run_demo(
-    screen: Screen, folder: Path, letters: int, epsilon: float, delta: float, seed: int, knowledge: str | None
+    screen: Screen,
+    folder: Path,
+    letters: int,
+    one_each: bool,
+    epsilon: float,
+    delta: float,
+    seed: int,
+    knowledge: str | None,
 ) -> None:
     """Letters, ledger, model and report into `folder`; the truth next to the estimate on standard output."""
     started = time.perf_counter()
@@ -50,7 +57,7 @@ def run_demo(
     source, model_file, report = folder / "letters.jsonl.gz", folder / "letters.model", folder / "report.html"
     names = topic_names()
     screen.say(f"Writing {letters:,} made-up letters about {len(names)} topics to {source} …")
-    write_letters(source, letters, seed=seed)
+    write_letters(source, letters, seed=seed, one_each=one_each)
     ledger = _new_ledger(folder / "budget.db", TOTAL_IN_RUNS * epsilon, 10.0 * delta)
     screen.say(f"Fitting with epsilon {epsilon:g}, delta {delta:g}; patients are protected, the vocabulary too …")
     screen.say(knowledge_line(known))

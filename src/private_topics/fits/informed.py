@@ -63,6 +63,7 @@ WORDS_ENOUGH = 1500.0  # budget × units, for each topic: from here on the seque
 COUNTS_ALONE, TOPICS_ALONE = 2.0, 100.0  # topics × words over that, and that for each topic: few words need less
 LOOK, SECOND_LOOK = 0.14, 0.2  # of the fractions of unigram and second moment: to see what the vectors are worth
 DOUBT, TRUST = (1.0, 0.0), (2.0, 2.0)  # times the noise of both looks: what vectors may fall short by
+TRUSTED_FROM = 40.0  # budget × units, for each topic: with less, topics of vectors that noise hides are noise too
 SMALLEST_RANK, LARGEST_RANK, BUDGET_PER_DIRECTION = 20, 50, 150.0
 FEWEST_FEATURES, MOST_FEATURES, FEATURES_BY_BUDGET = 16, 50, 2.7
 FEATURE_STEPS = 5
@@ -113,7 +114,8 @@ def model(context: FitContext) -> PrivateModel:
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     moment, left = release_public_second(public, basis, look[1]), left - public.share(PUBLIC_NORMS)
-    doubt = TRUST if comes_with_the_package(context.knowledge) else DOUBT
+    trusted = budget >= TRUSTED_FROM * context.n_topics and comes_with_the_package(context.knowledge)
+    doubt = TRUST if trusted else DOUBT
     if not moment.known(doubt[0]):
         return sequential.model_of(without_knowledge(context, left - look[1]), noisy_unigram, unigram)
     moment = release_again(public, moment, public.share(PUBLIC_SECOND) - look[1])

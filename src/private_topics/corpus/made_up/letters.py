@@ -39,8 +39,8 @@ def topic_names() -> list[str]:
     return list(TOPICS)
 
 
-def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
-    """`count` letters from about half as many patients, in mixed order."""
+def make_letters(count: int, *, seed: int = 0, one_each: bool = False) -> Iterator[Letter]:
+    """`count` letters from about half as many patients, in mixed order; or of as many who wrote one each."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InputError(f"The 'count' parameter of make_letters must be an int of at least 1. Got {count!r}.")
     draw = np.random.default_rng(seed)
@@ -49,6 +49,7 @@ def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
     sentence_topics = _topics_of_sentences(proportions, lengths, draw)
     sentences = _sentences(sentence_topics, draw)
     patients = draw.integers(0, max(1, round(count / LETTERS_PER_PATIENT)), count)
+    patients = np.arange(count) if one_each else patients
     openings, closes = draw.integers(0, len(OPENINGS), count), draw.integers(0, len(CLOSES), count)
     stops = np.cumsum(lengths)
     for number in range(count):
@@ -58,13 +59,13 @@ def make_letters(count: int, *, seed: int = 0) -> Iterator[Letter]:
         yield Letter(text, f"P{patient:06d}")
 
 
-def write_letters(path: str | os.PathLike[str], count: int, *, seed: int = 0) -> None:
+def write_letters(path: str | os.PathLike[str], count: int, *, seed: int = 0, one_each: bool = False) -> None:
     """Letters as gzipped JSON lines with the fields `patient_id` and `text`."""
     with (  # the same letters, the same bytes
         gzip.GzipFile(path, "wb", compresslevel=3, mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8") as file,
     ):
-        for letter in make_letters(count, seed=seed):
+        for letter in make_letters(count, seed=seed, one_each=one_each):
             file.write(json.dumps({"patient_id": letter.patient, "text": letter.text}) + "\n")
 
 
