@@ -1,4 +1,5 @@
-# Three commands on a fresh clone: `make demo`, `make quick`, `make test`. Each makes .venv and installs what it needs.
+# Three commands on a fresh clone: `make demo`, `make quick`, `make test`. Each makes .venv and installs what it needs,
+# `make demo` the library alone.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,7 +11,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?= --corpus all
 
-.PHONY: help setup demo quick test mutants lint gpu-check bench docs clean
+.PHONY: help setup demo quick test mutants lint package gpu-check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +21,7 @@ help:
 	@echo "make test    before a push: ruff, mypy and every test"
 	@echo "make mutants 20 of the bugs in attacks/results/mutation.csv, chosen by the commit, against the tests that notice them"
 	@echo "make lint    ruff and mypy alone"
+	@echo "make package the wheel and the source archive, and the demo from the wheel in an environment of its own"
 	@echo "make gpu-check  on a machine with a GPU: are its sums those of the processor? Records the kernels it passed on"
 	@echo "make bench   this library against scikit-learn, gensim and tomotopy (BENCH_ARGS=...)"
 	@echo "make docs    the guide and the API reference as a site in build/site"
@@ -28,9 +30,13 @@ help:
 setup: $(VENV)/.installed
 
 # The build tool comes first, pinned like everything else, and builds without a second, unpinned environment.
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.library: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt setuptools
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.library
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	touch $@
 
@@ -46,7 +52,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev,docs]'
 	touch $@
 
-demo: setup
+demo: $(VENV)/.library
 	$(BIN)/private-topics demo $(DEMO_ARGS)
 
 lint: setup
@@ -66,6 +72,16 @@ test: lint
 
 mutants: setup
 	$(BIN)/python attacks/mutation.py --again 20 --processes $(WORKERS)
+
+# What a user gets: the source archive holds what the wheel is built of, and the wheel runs where nothing else is.
+package: $(VENV)/.library
+	rm -rf build/package && mkdir -p build/package
+	$(BIN)/python -c "from setuptools.build_meta import build_sdist; build_sdist('build/package')" > build/package/log.txt
+	cd build/package && tar -xzf private_topics-*.tar.gz
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir build/package build/package/private_topics-*/
+	$(PYTHON) -m venv build/package/venv
+	build/package/venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt build/package/*.whl
+	cd build/package && venv/bin/private-topics demo --letters 5000 --quiet > demo.txt && test -s build/demo/report.html
 
 # The first command fails without a GPU, where the second would skip; what is recorded has passed both.
 gpu-check: $(VENV)/.installed-gpu

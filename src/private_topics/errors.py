@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from importlib.util import find_spec
 
 
 class InputError(ValueError):
@@ -37,3 +38,9 @@ def warn_user(message: str) -> None:
 
 
 OURS = ("private_topics", "contextlib")
+
+
+def require(module: str, what: str, extra: str) -> None:
+    """Refuse, in words that name the extra of this package, where a module is not installed. It is not imported."""
+    if find_spec(module) is None:
+        raise InputError(f"{what}, which is not installed: pip install 'private-topics[{extra}]'.")

@@ -19,7 +19,7 @@ from scipy.stats import chi2, norm
 
 from private_topics.corpus.words.vocabulary import candidate_weights, user_units
 from private_topics.errors import InputError, PrivacyError
-from private_topics.inference.informed_unigram import informed_weights
+from private_topics.inference.informed_unigram import expected_weights
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
@@ -35,7 +35,6 @@ from private_topics.releases.candidates import (
     release_candidates,
 )
 from private_topics.releases.vocabulary import release_vocabulary
-from private_topics.spectral.public_basis import even_features
 
 BUDGET = PrivacyBudget(1.0, 1e-6)
 FALSE_ALARM = 1e-6
@@ -332,7 +331,7 @@ def test_public_knowledge_finds_the_words_of_a_small_corpus() -> None:
     noisy = weights + draw.normal(size=n)
 
     def expected(numbers: np.ndarray, sigma: float) -> np.ndarray:
-        return informed_weights(numbers, sigma, np.zeros((n, 1)), even_features(vectors))
+        return expected_weights(numbers, sigma, np.zeros((n, 1)), vectors)
 
     alone, informed = chosen(noisy, 1.0, None), chosen(noisy, 1.0, None, expected)
     assert weights[alone].sum() < 0.3 * weights.sum()

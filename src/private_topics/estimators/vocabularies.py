@@ -18,7 +18,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.private import FitSettings
-from private_topics.inference.informed_unigram import informed_weights
+from private_topics.inference.informed_unigram import expected_weights
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
@@ -32,7 +32,6 @@ from private_topics.releases.vocabulary import (
     release_vocabulary,
     units_needed,
 )
-from private_topics.spectral.public_basis import even_features
 from private_topics.threads import one_order
 
 TOO_FEW = (
@@ -201,7 +200,7 @@ def _expected(source: KnowledgeSource | None, names: list[str]) -> Expected | No
 
     def expected(noisy: np.ndarray, sigma: float) -> np.ndarray:
         with one_order():
-            return informed_weights(noisy, sigma, knowledge.all_log_frequencies, even_features(knowledge.vectors))
+            return expected_weights(noisy, sigma, knowledge.all_log_frequencies, knowledge.vectors)
 
     return expected
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from private_topics.inference.denoising import CLEAR, UNIGRAM_GRID, unigram_fit
+from private_topics.spectral.public_basis import even_features
 
 SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 RIDGE, SOURCE_RIDGE = 30.0, 5.0
@@ -31,6 +32,11 @@ def informed_unigram(
     value = np.maximum(value, 1e-4 * value.mean())
     result: np.ndarray = value / value.sum()
     return result
+
+
+def expected_weights(noisy: np.ndarray, sigma: float, log_frequencies: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """What weights of many words are expected to be, most of which nobody may use, in units of `sigma`."""
+    return informed_weights(noisy, sigma, log_frequencies, even_features(vectors))
 
 
 def informed_weights(

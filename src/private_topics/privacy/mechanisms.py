@@ -21,8 +21,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.errors import PrivacyError
-from private_topics.extras import require
+from private_topics.errors import PrivacyError, require
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.curves import mu_of_budget, rho_of_budget

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from private_topics.bisection import last_that_holds
-from private_topics.errors import PrivacyError
-from private_topics.extras import require
+from private_topics.errors import PrivacyError, require
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget

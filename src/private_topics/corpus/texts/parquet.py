@@ -20,8 +20,7 @@ from private_topics.corpus.texts.source import (
     largest_unpacked,
     open_binary,
 )
-from private_topics.errors import InputError
-from private_topics.extras import require
+from private_topics.errors import InputError, require
 
 BATCH_ROWS, BATCH_BYTES = 1_024, 2**26
 

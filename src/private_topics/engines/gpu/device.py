@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from private_topics.corpus.counts.layout import ranks_of
-from private_topics.errors import InputError
-from private_topics.extras import require
+from private_topics.errors import InputError, require
 from private_topics.sums.parts import Part
 
 SLAB_DOCUMENTS, SLAB_ENTRIES = 1 << 20, 1 << 27
