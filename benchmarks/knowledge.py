@@ -3,13 +3,14 @@
     python benchmarks/knowledge.py table       perplexity [topics] by corpus, size and epsilon, medians of five draws
     python benchmarks/knowledge.py sizes       the same over the number of documents, beside what is not private
     python benchmarks/knowledge.py useless     what vectors that know nothing cost, in pairs of draws, with intervals
+    python benchmarks/knowledge.py words       the same from raw text, its vocabulary charged too: words and topics
     python benchmarks/knowledge.py topics      the topics of clinical notes and of mail, as words
     python benchmarks/knowledge.py prepare     count the words of all corpora once, into the folder --prepared
 
-Everything is charged, delta = 1e-6; the vocabulary is taken as public, except that the clinical notes have the words
-of a public medical corpus. Each draw has its own documents, where not all are used, and its own noise. Wikipedia rows
-are never with vectors made from Wikipedia documents. "arxiv, private half": of the abstracts of every second category
-half are private, and 5,000 abstracts of the other categories are public.
+Everything is charged, delta = 1e-6. But for `words` the vocabulary is taken as public, and that of the clinical notes
+are the words of a public medical corpus. Each draw has its own documents, where not all are used, and its own noise.
+Wikipedia rows are never with vectors made from Wikipedia documents. "arxiv, private half": of the abstracts of every
+second category half are private, and 5,000 abstracts of the other categories are public.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import os
 import statistics
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -31,8 +33,19 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 from corpora import CORPORA, VECTORIZER, data_folder, texts
-from private_topics import PrivacyWarning, PrivateSpectralLDA, PublicKnowledge, SpectralLDA
+from private_topics import (
+    CandidateVocabulary,
+    PrivacyWarning,
+    PrivateSpectralLDA,
+    PublicKnowledge,
+    SpectralLDA,
+    Tokeniser,
+    WordList,
+    fit_texts,
+)
+from private_topics.corpus.words.vocabulary import is_word
 from private_topics.evaluation import unigram_perplexity
+from private_topics.knowledge.shipped import shipped
 from stored import about, options_of
 
 STEMS = CORPORA | {"clinical": "mtsamples_clinical", "enron": "enron_email"}
@@ -82,6 +95,13 @@ SIZED = {  # corpus: knowledge beside none
     "enron": ("english",),
     "clinical": ("english", "english + public"),
 }
+RAW = (  # corpus, documents, topics asked for
+    ("clinical", None, 10),
+    ("enron", 2_000, 25),
+    ("enron", None, 25),
+    ("wikipedia", 2_000, 25),
+    ("wikipedia", 10_000, 25),
+)
 STUDENT = {5: 2.78, 10: 2.26, 20: 2.09}
 PREPARED = "PRIVATE_TOPICS_PREPARED"  # environment: where counts lie that are made already
 
@@ -328,6 +348,39 @@ def useless(draws: int, processes: int) -> None:
             )
 
 
+def words(draws: int, _: int) -> None:
+    """As `private-topics fit` does it: a tenth of the budget chooses among the words of the shipped list."""
+    tokeniser, names = Tokeniser(), tuple(filter(is_word, shipped("english").words))
+    listed = CandidateVocabulary(WordList("english", names))
+    print("| corpus | documents | topics asked for | epsilon | knowledge | words | share of unseen text | topics |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (corpus, documents, topics), epsilon in ((case, e) for case in RAW for e in (1.0, 3.0)):
+        texts_of, unseen = texts(STEMS[corpus], "train"), texts(STEMS[corpus], "test", 500)
+        running = Counter(word for text in unseen for word in tokeniser.words(text))
+        for kind in (None, "english"):
+            found = []
+            for draw in range(draws):
+                order = np.random.default_rng(draw).permutation(len(texts_of))[:documents]
+                model = PrivateSpectralLDA(topics, epsilon=epsilon, noise_seed=draw)
+                with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+                    fit_texts(model, [texts_of[n] for n in np.sort(order)], listed, tokeniser, knowledge=kind)
+                covered = sum(running[word] for word in model.feature_names_in_) / running.total()
+                found.append((len(model.feature_names_in_), covered, len(model.components_)))
+            chosen, covered, used = (statistics.median(column) for column in zip(*found, strict=True))
+            number = documents or len(texts_of)
+            row = (
+                corpus,
+                f"{number:,}",
+                topics,
+                f"{epsilon:g}",
+                kind or "none",
+                f"{chosen:.0f}",
+                f"{covered:.0%}",
+                used,
+            )
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
 def shown_topics(*_: int) -> None:
     cases = (("clinical", 10, "english + public"), ("clinical", 10, "none"), ("enron", 25, "english"))
     for (corpus, topics, kind), epsilon in ((case, epsilon) for case in cases for epsilon in (1.0, 3.0)):
@@ -348,8 +401,8 @@ def prepare(*_: int) -> None:
 def main() -> None:
     parser = options_of(__doc__)
     commands: dict[str, tuple[Callable[[int, int], None], int]] = {
-        "table": (table, 5), "sizes": (sizes, 3), "useless": (useless, 20), "topics": (shown_topics, 1),
-        "prepare": (prepare, 1),
+        "table": (table, 5), "sizes": (sizes, 3), "useless": (useless, 20), "words": (words, 3),
+        "topics": (shown_topics, 1), "prepare": (prepare, 1),
     }  # fmt: skip
     parser.add_argument("what", choices=commands)
     parser.add_argument("--draws", type=int)
