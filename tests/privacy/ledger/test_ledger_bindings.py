@@ -274,6 +274,16 @@ def test_ids_need_the_key_and_users(path: Path) -> None:
     assert ledger.spent == ()
 
 
+def test_ids_are_not_compared_where_membership_is_protected(path: Path) -> None:
+    """A refused run would tell that somebody is in the corpus, or is not."""
+    with pytest.raises(LedgerError, match="nobody may learn who is in the corpus"):
+        registered(path, PATIENTS, neighbours="add-remove")
+    DurableLedger.register(path, "notes", 1000.0, 1e-2, unit="user", neighbours="add-remove")
+    with pytest.raises(LedgerError, match="nobody may learn who is in the corpus"):
+        registered(path, PATIENTS, neighbours="add-remove")
+    registered(path.with_name("other.db"), PATIENTS, neighbours="zero-out")
+
+
 def test_new_ids_are_registered_by_name_only(path: Path) -> None:
     ledger = registered(path)
     registered(path)  # the same: changes nothing

@@ -41,7 +41,7 @@ from private_topics.privacy.ledger.file import (
 )
 from private_topics.privacy.ledger.in_memory import Ledger, checked_set_aside
 from private_topics.privacy.ledger.reservations import SET_ASIDE, Reservation, admits, refusal, reservation_of
-from private_topics.privacy.neighbours import REPLACE
+from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE
 
 __all__ = ["DurableLedger", "LedgerEntry"]
 
@@ -223,6 +223,11 @@ def _wanted(unit: str | None, neighbours: str, ids: Iterable[Any] | None, key: b
         raise LedgerError("The ids of a corpus are registered under a secret key: pass 'key' too.")
     if unit == "document":
         raise LedgerError("Documents have no ids: only those of users can be registered.")
+    if neighbours == ADD_REMOVE:
+        raise LedgerError(
+            "With neighbours='add-remove' nobody may learn who is in the corpus, and a run that is refused because "
+            "somebody is not tells it: ids cannot be registered."
+        )
     return Binding("user", neighbours, fingerprint(ids, key))
 
 
