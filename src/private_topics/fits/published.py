@@ -283,7 +283,7 @@ REASONS = {
     2: (
         "the noise on sigma_k is half of what its sensitivity asks for (singular-value)",
         "the sensitivity of the whitened tensor rests on a false identity (cross-terms)",
-        "it takes one of many whitenings for the one that is computed (whitening-tie)",
+        "the bound on the change of the whitening is exceeded (whitening-gap)",
         "conditions on spectral gaps are assumed, not tested (gap-condition)",
     ),
     3: (
@@ -296,7 +296,7 @@ REASONS = {
     ),
 }
 """Why a published configuration is not proved, with the name in docs/errata.md. From 2 on they add up."""
-CLASSICAL_REASON = "tau is proved for epsilon up to 1 only (classical-range)"
+CLASSICAL_REASON = "tau is proved where a release has an epsilon of at most 1, as the paper says in App. B"
 
 
 def _reasons(configuration: int, calibration: str) -> tuple[str, ...]:
