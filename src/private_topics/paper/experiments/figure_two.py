@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from private_topics.paper.experiments.losses import loss_of
 from private_topics.paper.experiments.methods import READINGS, SCALED, VARIATIONAL
 from private_topics.paper.experiments.rows import REFUSED, Row, best, levels, listed, median, selected, shown, status
-from private_topics.paper.experiments.synthetic_error import AUTHORS, error_key
+from private_topics.paper.experiments.synthetic_error import AUTHORS, DELTA, error_key
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 TOO_LITTLE_NOISE = "reproduced only because the noise was too small"
@@ -58,7 +59,7 @@ def judged(name: str, rows: Sequence[Row], claim: str, holds: Holds, reference: 
 
 
 def _loses_more(row: Row) -> bool:
-    return (row["true_epsilon"] or 0.0) > row["epsilon"]
+    return (loss_of(row, DELTA) or 0.0) > row["epsilon"]
 
 
 # -- the claims -----------------------------------------------------------------------------------------------------

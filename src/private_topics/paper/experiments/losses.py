@@ -24,6 +24,7 @@ from private_topics.paper.bounds import (
 from private_topics.paper.experiments.authors_code import FIRST_SHARE, zcdp_sigma
 from private_topics.paper.experiments.oracle import splits
 from private_topics.paper.experiments.readings import noise_shortfall
+from private_topics.paper.experiments.rows import Row
 from private_topics.privacy.curves import gdp_epsilon
 
 LARGEST_MU = 1e3
@@ -48,6 +49,14 @@ def true_epsilon(
         if name.endswith((" second moment", " third moment"))
     ]
     return _epsilon(mus, delta)
+
+
+def loss_of(row: Row, delta: float) -> float | None:
+    """That of a row of figure 2 with a configuration of the paper; None for any other, which costs what it says."""
+    words = row["method"].split()
+    if row["epsilon"] is None or len(words) != 3 or words[-1] in ("proved", "refined"):
+        return None
+    return true_epsilon(words[-1], int(words[1]), row["epsilon"], delta, int(row["documents"]), row["alpha0"])
 
 
 def _published_mu(reading: str, name: str, epsilon: float, delta: float, n_documents: int, alpha0: float) -> float:

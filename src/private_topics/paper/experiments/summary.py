@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from private_topics.paper.experiments.figure_two import FIGURE_TWO, ReadingsVerdict, learnt_key, readings_of
+from private_topics.paper.experiments.losses import loss_of
 from private_topics.paper.experiments.methods import (
     NOT_PRIVATE,
     ORACLE,
@@ -42,7 +43,7 @@ from private_topics.paper.experiments.rows import (
     shown,
     spread,
 )
-from private_topics.paper.experiments.synthetic_error import AUTHORS, error_key
+from private_topics.paper.experiments.synthetic_error import AUTHORS, DELTA, error_key
 from private_topics.paper.experiments.verdicts import (
     PROMISED_EPSILONS,
     WIKIPEDIA_TOPICS,
@@ -136,7 +137,7 @@ def _readings_table(name: str, rows: Sequence[Row]) -> str:
 def _reading_cell(rows: Sequence[Row], key: str, method: str, level: float) -> str:
     if not rows:
         return "-"
-    cost = rows[0]["true_epsilon"]
+    cost = loss_of(rows[0], DELTA)
     return f"{shown(rows, key, method)} ({'?' if cost is None else number(cost)})"
 
 

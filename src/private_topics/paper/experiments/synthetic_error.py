@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from private_topics.corpus.made_up.synthetic import make_lda_corpus
 from private_topics.evaluation import match_topics, topic_error_l2
-from private_topics.paper.experiments.losses import true_epsilon
+from private_topics.paper.experiments.losses import loss_of
 from private_topics.paper.experiments.methods import (
     CODE,
     NOT_PRIVATE,
@@ -28,7 +28,6 @@ from private_topics.paper.experiments.methods import (
     PRINTED,
     PRIVATE,
     PROVED,
-    PUBLISHED,
     SCALED,
     SEQUENTIAL,
     UNSCALED,
@@ -202,7 +201,7 @@ def _row(setting: Setting, method: str, epsilon: float | None, draw: int, fitted
     errors = (paper_error, topic_error_l2, summed_l1)
     found = [None if topics is None else error(topics, truth) for error in errors]
     full = None if topics is None else tiled(topics, setting.topics)
-    return {
+    row = {
         "method": method,
         "epsilon": epsilon,
         "draw": draw,
@@ -213,17 +212,9 @@ def _row(setting: Setting, method: str, epsilon: float | None, draw: int, fitted
         "error_l1": found[2],
         "error_tiled": None if full is None else paper_error(full, truth),
         "error_l1_tiled": None if full is None else summed_l1(full, truth),
-        "true_epsilon": _true_epsilon(setting, method, epsilon),
         "alpha0": setting.alpha0,
         "documents": setting.documents,
         "words": setting.words,
         "topics": setting.topics,
     }
-
-
-def _true_epsilon(setting: Setting, method: str, epsilon: float | None) -> float | None:
-    """Of the paper's configurations alone: ours cost what they say."""
-    if epsilon is None or method not in (*PRINTED, *PUBLISHED, *CODE, *UNSCALED, *SCALED, *ORACLE):
-        return None
-    _, number, reading = method.split()
-    return true_epsilon(reading, int(number), epsilon, DELTA, setting.documents, setting.alpha0)
+    return row | {"true_epsilon": loss_of(row, DELTA)}
