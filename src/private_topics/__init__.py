@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivacyWarning,
     )
+    from private_topics.estimators.likelihood import PrivateLikelihood, private_log_likelihood
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.saving import load
     from private_topics.estimators.spectral import SpectralLDA
@@ -80,6 +81,7 @@ _HOMES = {
     "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
+    "estimators.likelihood": ("PrivateLikelihood", "private_log_likelihood"),
     "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
     "fits.fit": ("BudgetSplit",),
     "knowledge.public": ("PublicKnowledge",),
@@ -113,6 +115,7 @@ __all__ = [
     "PrivacyError",
     "PrivacyStatement",
     "PrivacyWarning",
+    "PrivateLikelihood",
     "PrivateSpectralLDA",
     "PrivateVariationalLDA",
     "PrivateVocabulary",
@@ -138,6 +141,7 @@ __all__ = [
     "npmi_coherence",
     "open_texts",
     "plan",
+    "private_log_likelihood",
     "read_unit_labels",
     "read_word_list",
     "sealed",
