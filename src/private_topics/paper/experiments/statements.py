@@ -56,7 +56,8 @@ STATEMENTS = (
         "The first two are tested; the third is cited and was not derived again."),
     Statement(
         "theorem on global sensitivity", "2/N in L1 for M2 and M3", FALSE,
-        "App. I has (2+4a)/N for M2, which is attained; for M3 it is (2+12b+6c)/N, b = alpha0/(alpha0+2), times the prefactor.",
+        "App. I has (2+4a)/N for M2, which is attained; for M3 it is (2+12b+6c)/N, "
+        "b = alpha0/(alpha0+2), times the prefactor.",
         ("second-moment-l1", "second-moment-l2", "third-moment-l1-theorem",
          "third-moment-l1-appendix", "third-moment-prefactor")),
     Statement(

@@ -22,6 +22,7 @@ from private_topics.paper.experiments.notes import (
     AUTHORS_NOTE,
     INTRODUCTION,
     METHOD_NOTE,
+    PICTURE_NOTE,
     PROMISE_NOTE,
     QUICK_NOTE,
     READING_NOTE,
@@ -86,7 +87,8 @@ def _picture(name: str) -> str:
 
 def _notes(name: str, rows: Sequence[Row]) -> str:
     if name in FIGURE_TWO:
-        return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}\n\n{REFUSAL_NOTE}"
+        picture = f"\n\n{PICTURE_NOTE}" if name in AUTHORS and name.startswith("figure-2c") else ""
+        return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}{picture}\n\n{REFUSAL_NOTE}"
     if name == "figure-4":
         return f"{NOTES[name]}\n\n{REFUSAL_NOTE} {VOCABULARY_NOTE}"
     return NOTES[name]
