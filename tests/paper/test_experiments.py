@@ -22,6 +22,7 @@ from private_topics.paper.experiments.figure_two import (
     as_good_as_unnoised,
     beats_variational,
     better_with_few_documents,
+    last_two_worse,
 )
 from private_topics.paper.experiments.methods import PUBLISHED
 from private_topics.paper.experiments.noise_free import model_gap
@@ -318,6 +319,12 @@ def test_a_configuration_that_refuses_does_not_beat_variational_inference():
     assert (told, why) == (NOT_REPRODUCED, "0 of 4 points below, 4 refused")
     better = [row("vi", 1.0), *(row(method, 0.9) for method in PUBLISHED)]
     assert beats_variational("figure-2a", better).readings["appendix constants"][0] == REPRODUCED
+
+
+def test_a_reading_without_configurations_3_and_4_says_nothing_about_them():
+    rows = [row("config 1 scaled", 1.0), row("config 2 scaled", 2.0), *(row(method, 1.0) for method in PUBLISHED)]
+    found = last_two_worse("figure-2c", rows).readings
+    assert (found[UNSCALED_READING][0], found["appendix constants"][0]) == (NOT_MEASURED, NOT_REPRODUCED)
 
 
 def test_every_experiment_has_a_claim():

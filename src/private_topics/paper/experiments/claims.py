@@ -27,8 +27,8 @@ DIFFERENT = (
 )
 NOT_RUN = (
     (
-        "figure 2c in the older setting of the authors (d = 50, 500 to 10,000 words)",
-        "private-topics reproduce figure-2c-notebook --out DIR",
+        "several corpora, configurations 3 and 4 and the oracle's grid in the authors' older setting (d = 50)",
+        "private-topics reproduce figure-2c-notebook --method 'config 3 code' --out DIR",
     ),
     (
         "the oracle's grid in the setting of the text with 100,000 documents",

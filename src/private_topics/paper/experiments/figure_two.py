@@ -20,8 +20,8 @@ NEAR = 1.5
 """An error within this factor of another is called equal to it: the paper's figures show no finer difference."""
 UNSCALED_READING = "authors' code, sensitivities not scaled"
 
-Holds = Callable[[Sequence[Row], Sequence[str]], tuple[bool, str]]
-"""From rows and the four methods of a reading to whether a claim holds, and the evidence in a few words."""
+Holds = Callable[[Sequence[Row], Sequence[str]], tuple[bool | None, str]]
+"""From rows and the methods of a reading to whether a claim holds, None if it cannot be said, and the evidence."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ def judged(
             found[reading] = (NOT_MEASURED, "")
             continue
         true, evidence = holds(rows, present)
+        if true is None:
+            found[reading] = (NOT_MEASURED, "")
+            continue
         too_little = any(_loses_more(row) for method in present for row in selected(rows, method=method))
         held = TOO_LITTLE_NOISE if of_quality and too_little else REPRODUCED
         found[reading] = (held if true else NOT_REPRODUCED, evidence)
@@ -107,7 +110,9 @@ def last_two_worse(name: str, rows: Sequence[Row]) -> ReadingsVerdict:
     """Configurations 3 and 4 are worse than 1 and 2; a refusal is worse than any number."""
     key, every = error_key(name), levels(rows)
 
-    def holds(rows: Sequence[Row], methods: Sequence[str]) -> tuple[bool, str]:
+    def holds(rows: Sequence[Row], methods: Sequence[str]) -> tuple[bool | None, str]:
+        if len(methods) < 4:
+            return None, ""
         worse = 0
         for level in every:
             first = best(rows, key, methods[:2], epsilon=level)
