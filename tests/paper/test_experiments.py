@@ -1,6 +1,5 @@
 """The experiments: every quick run, the committed results against their rows, and every verdict on planted rows."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from typer.testing import CliRunner
 from private_topics import InputError, make_lda_corpus
 from private_topics.cli import app
 from private_topics.paper.experiments import names, reproduce
-from private_topics.paper.experiments.claims import NOT_RUN, claims_page
 from private_topics.paper.experiments.figure_two import (
     FIGURE_TWO,
     NOT_MEASURED,
@@ -30,7 +28,6 @@ from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXI
 from private_topics.paper.experiments.readings import ScaledMoments, Task, published_fit
 from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS
 from private_topics.paper.experiments.rows import MEASURED, REFUSED, best, median, read_rows, status, write_rows
-from private_topics.paper.experiments.statements import STATEMENTS
 from private_topics.paper.experiments.summary import choice_table, overview, page
 from private_topics.paper.experiments.synthetic_error import Setting, measure, paper_error
 from private_topics.paper.experiments.verdicts import (
@@ -144,11 +141,6 @@ def test_missing_articles_are_an_error_that_names_the_way_out(monkeypatch, tmp_p
 STORED = [name for name in EXPERIMENTS if (RESULTS / name / POINTS).exists()]
 
 
-def test_what_is_not_stored_is_said_to_be_not_run():
-    commands = " ".join(command for _, command in NOT_RUN)
-    assert all(name in commands for name in set(EXPERIMENTS) - set(STORED))
-
-
 @pytest.mark.parametrize("name", STORED)
 def test_the_committed_page_says_what_its_rows_say(name):
     rows = read_rows(RESULTS / name / POINTS)
@@ -159,27 +151,6 @@ def test_the_committed_page_says_what_its_rows_say(name):
 def test_the_committed_overview_says_what_the_rows_say():
     rows_of = {name: read_rows(RESULTS / name / POINTS) for name in STORED}
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == overview(rows_of, quick=False)
-
-
-def test_the_committed_page_of_claims_says_what_the_rows_say():
-    rows_of = {name: read_rows(RESULTS / name / POINTS) for name in STORED}
-    assert (RESULTS / "claims.md").read_text(encoding="utf-8") == claims_page(rows_of)
-
-
-def test_every_erratum_belongs_to_a_claim():
-    page = (RESULTS.parent / "errata.md").read_text(encoding="utf-8")
-    names = re.findall(r"^\| ([a-z0-9-]+) \| ", page.split("## 1.")[0], re.MULTILINE)
-    cited = [name for statement in STATEMENTS for name in statement.errata]
-    assert sorted(set(cited)) == sorted(set(names) - {"name"})
-
-
-def test_every_command_of_a_claim_exists():
-    for statement in STATEMENTS:
-        program, *arguments = statement.command.split()
-        if program == "private-topics":
-            assert arguments[1] in EXPERIMENTS
-        else:
-            assert (RESULTS.parents[1] / arguments[0]).exists(), statement.command
 
 
 def test_the_committed_guide_has_the_measurements():
