@@ -39,8 +39,8 @@ NOT_RUN = (
         "left out for their cost: 5e12 operations for the third moment",
     ),
     (
-        "rivals: private Gibbs sampling (arXiv 2010.04391), the pipeline of 2403.04451; private clustering of document "
-        "vectors on text",
+        "rivals: private Gibbs sampling (arXiv 2010.04391), the pipeline of 2403.04451; private clustering of "
+        "document vectors on text",
         "not written; clustering on made-up corpora: `python research/rivals.py`",
     ),
 )
