@@ -32,9 +32,9 @@ METHOD_NOTE = (
 )
 REFUSAL_NOTE = "'refused': the lower bound of Procedure 1 came out as zero, so the published noise is infinite."
 VOCABULARY_NOTE = (
-    "The paper's perplexities are for another vocabulary, which it does not print, and are not comparable. Those "
-    "of configuration 1 as published are so large because its topics are noise and give most words no "
-    "probability."
+    "The paper's perplexities are for another vocabulary, which it does not print (it keeps short words and stop "
+    "words, which are left out here), and are not comparable. Those of configuration 1 as published are so large "
+    "because its topics are noise and give most words no probability."
 )
 INTRODUCTION = (
     "The page to cite, with every claim of the paper: [claims](claims.md). Every page, figure and number is "

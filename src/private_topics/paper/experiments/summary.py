@@ -60,8 +60,8 @@ from private_topics.paper.experiments.wikipedia import COSTS, STAND_IN
 NOTES = {
     "figure-1": "The pictures show where each configuration puts its noise.",
     "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
-    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not. The "
-    "plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
+    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not. "
+    "The plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
     "figure-4": COSTS,
     "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
     "corpora of figure 2, the budget divided equally.",
