@@ -194,8 +194,8 @@ def unfitted_calls(draw: st.DrawFn) -> Callable[[], None]:
 
 @st.composite
 def function_calls(draw: st.DrawFn) -> Callable[[], None]:
-    """`plan`, `BudgetSplit`, `make_lda_corpus`, `load`."""
-    which = draw(st.sampled_from(["plan", "BudgetSplit", "make_lda_corpus", "load", "replace"]))
+    """`plan`, `BudgetSplit`, `make_lda_corpus`, `load`, `private_log_likelihood`."""
+    which = draw(st.sampled_from(["plan", "BudgetSplit", "make_lda_corpus", "load", "replace", "likelihood"]))
     number = st.one_of(st.sampled_from([0.5, 1.0, 100.0]), any_float)
     if which == "plan":
         sizes = draw(st.tuples(any_int, any_int, any_int))
@@ -212,11 +212,26 @@ def function_calls(draw: st.DrawFn) -> Callable[[], None]:
     if which == "load":
         path = draw(paths)
         return Call(f"load({path!r})", lambda: private_topics.load(path))
+    if which == "likelihood":
+        X, labels = draw(mostly_counts), draw(groups)
+        odd_options = {name: PARAMETERS[name] for name in ("ledger", "sampler", "noise_seed")}
+        options = draw(optional(floor=any_float, public_model=st.booleans(), **odd_options))
+        budget = {"epsilon": draw(number), "delta": draw(number)}
+        return Call(
+            f"private_log_likelihood(**{options!r}, **{budget!r})",
+            lambda: private_topics.private_log_likelihood(_uniform_model(), X, groups=labels, **options, **budget),
+        )
     names = list(private_topics.BudgetSplit().as_dict())
     fractions = draw(st.dictionaries(st.sampled_from([*names, "wrong"] if which == "replace" else names), any_float))
     if which == "replace":
         return Call(f"replace(**{fractions!r})", lambda: private_topics.BudgetSplit().replace(**fractions))
     return Call(f"BudgetSplit(**{fractions!r})", lambda: private_topics.BudgetSplit(**fractions))
+
+
+def _uniform_model() -> private_topics.SpectralLDA:
+    model = private_topics.SpectralLDA(2)
+    model.components_, model.doc_topic_prior_ = np.full((2, N_WORDS), 1.0 / N_WORDS), np.full(2, 0.5)
+    return model
 
 
 def forecast(*sizes: Any, **options: Any) -> None:

@@ -77,13 +77,15 @@ def test_a_steep_decay_from_a_small_offset_is_no_overflow():
     private_topics.VariationalLDA(2, steps=2, offset=1e-9, decay=1e9).fit(counts())
 
 
-CALLED = {"plan", "BudgetSplit", "make_lda_corpus", "load", "BudgetLedger", "DurableLedger", *ESTIMATORS}
+FUNCTIONS = {"plan", "BudgetSplit", "make_lda_corpus", "load", "private_log_likelihood"}
+CALLED = FUNCTIONS | {"BudgetLedger", "DurableLedger", *ESTIMATORS}
 BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "CandidateVocabulary",
     "CorpusVocabulary",
     "Plan",
     "PrivacyBudget",
     "PrivacyStatement",
+    "PrivateLikelihood",
     "PrivateVocabulary",
     "Progress",
     "ReleaseLine",

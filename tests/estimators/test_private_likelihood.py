@@ -122,7 +122,7 @@ def test_a_model_that_is_not_private_is_refused(corpus):
 
 def test_wrong_settings_are_refused_before_anything_is_charged(corpus):
     counts, model = corpus
-    for change in ({"floor": 0.0}, {"floor": float("nan")}, {"floor": True}):
+    for change in ({"floor": 0.0}, {"floor": float("nan")}, {"floor": True}, {"floor": 10**400}, {"floor": 1e-9}):
         with pytest.raises(InputError, match="'floor' parameter"):
             private_log_likelihood(model, counts, epsilon=1.0, delta=1e-6, public_model=True, **change)
     with pytest.raises(InputError, match="as many columns"):

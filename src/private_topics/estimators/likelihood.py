@@ -22,6 +22,7 @@ from private_topics.releases.likelihood import LIKELIHOOD, release_likelihood
 from private_topics.releases.release import FitContext
 
 CALLER = "private_log_likelihood"
+LEAST_FLOOR, LARGEST_FLOOR = 0.001, 1_000.0
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ def private_log_likelihood(
     """
     topics, prior = _checked_model(model, public_model)
     limit = 2.0 * math.log(max(topics.shape[1], 2)) if floor is None else floor
-    if not is_number(limit) or not 0.0 < limit < math.inf:
+    if not is_number(limit) or not LEAST_FLOOR <= limit <= LARGEST_FLOOR:
         raise InputError(
-            f"The 'floor' parameter of {CALLER} must be a positive number or None. Got {floor!r} instead."
+            f"The 'floor' parameter of {CALLER} must be None or a number from {LEAST_FLOOR} to {LARGEST_FLOOR:,.0f}. Got {floor!r} instead."
         )
     budget = PrivacyBudget(epsilon, delta)
     refuse_text(X, CALLER)

@@ -2,7 +2,7 @@
 
 Noise on a set of edges can only make the topics private if every path from the corpus to the output meets one of
 them: the set is a *cut*. That is a question of reachability, and it is computed here, never listed. A cut is
-necessary, not sufficient: how much noise each edge needs is the subject of `bounds`, `noise_scales` and docs/proofs.
+necessary, not sufficient: how much noise each edge needs is the subject of `bounds` and docs/proofs.
 """
 
 from __future__ import annotations
