@@ -69,7 +69,8 @@ def private_log_likelihood(
     limit = 2.0 * math.log(max(topics.shape[1], 2)) if floor is None else floor
     if not is_number(limit) or not LEAST_FLOOR <= limit <= LARGEST_FLOOR:
         raise InputError(
-            f"The 'floor' parameter of {CALLER} must be None or a number from {LEAST_FLOOR} to {LARGEST_FLOOR:,.0f}. Got {floor!r} instead."
+            f"The 'floor' parameter of {CALLER} must be None or a number from {LEAST_FLOOR} to {LARGEST_FLOOR:,.0f}. "
+            f"Got {floor!r} instead."
         )
     budget = PrivacyBudget(epsilon, delta)
     refuse_text(X, CALLER)
