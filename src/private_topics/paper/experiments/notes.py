@@ -26,7 +26,8 @@ READING_NOTE = (
 METHOD_NOTE = (
     "Median and range of the draws. A model with fewer topics than the truth is charged for the missing ones as "
     "if they shared no word with it; 'tiled' repeats what it has instead. 'oracle': the paper's protocol, the "
-    "best split of the budget by the distance to the truth; it fits four or five models and charges for one. "
+    "best split of the budget by the distance to the truth; it fits four or five models and charges for one: by "
+    "the paper's own composition four or five times what is stated, and at least the number in brackets. "
     "'unigram' has the word frequencies in place of every topic: a model that scores no better has learnt "
     "nothing."
 )

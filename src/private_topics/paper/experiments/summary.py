@@ -153,7 +153,9 @@ def _methods_table(name: str, rows: Sequence[Row]) -> str:
         mine = selected(rows, method=method)
         for level in epsilons(mine) if mine else ():
             used = median(mine, "topics_used", epsilon=level)
-            cells = [spread(mine, key, method, epsilon=level), shown(mine, f"{key}_tiled", method, epsilon=level)]
+            cost = loss_of(selected(mine, epsilon=level)[0], DELTA)
+            error = spread(mine, key, method, epsilon=level) + ("" if cost is None else f" ({number(cost)})")
+            cells = [error, shown(mine, f"{key}_tiled", method, epsilon=level)]
             if l2 != key:
                 cells.append(shown(mine, l2, method, epsilon=level))
             lines.append((method, "" if level is None else f"{level:g}", *cells, "" if used is None else f"{used:g}"))
