@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from private_topics import (
     BudgetLedger,
+    DurableLedger,
     InputError,
     PrivacyError,
     PrivateSpectralLDA,
@@ -106,6 +107,15 @@ def test_every_call_is_charged(corpus):
     assert statement.epsilon_spent == pytest.approx(0.6, rel=1e-6)
     with pytest.raises(PrivacyError):
         private_log_likelihood(model, counts, **settings)
+
+
+def test_a_durable_ledger_keeps_a_row_of_it(corpus, tmp_path):
+    counts, model = corpus
+    ledger = DurableLedger.register(tmp_path / "ledger.db", "notes", 1.0, 1e-5)
+    private_log_likelihood(model, counts, epsilon=0.5, delta=1e-6, public_model=True, ledger=ledger)
+    (entry,) = ledger.entries()
+    assert entry.what == "likelihood"
+    assert ledger.epsilon_spent > 0.0
 
 
 def test_a_model_that_is_not_private_is_refused(corpus):
