@@ -168,6 +168,14 @@ class Reading:
             "language of a list named by --vocabulary."
         ),
     ] = None
+    extra_stop_words: Annotated[
+        str | None,
+        Option(
+            metavar="FILE|a,b,c",
+            help="Further words to drop: a file with one on each line, or the words, with commas between them. Public "
+            "like every setting: none may be chosen by looking at the private texts.",
+        ),
+    ] = None
     min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
     stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
     strict: Annotated[
@@ -180,11 +188,13 @@ class Reading:
     ] = False
 
 
-ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
+ReadingOfText = Annotated[
+    Reading, "field", "unit", "format", "encoding", "language", "extra_stop_words", "min_length", "stem", "strict"
+]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
 ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
-Tokenising = Annotated[Reading, "language", "min_length", "stem"]
+Tokenising = Annotated[Reading, "language", "extra_stop_words", "min_length", "stem"]
 
 
 # what is charged, and what is written
