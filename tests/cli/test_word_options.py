@@ -10,7 +10,11 @@ from command_support import ran, run
 
 import private_topics
 
-TEXTS = ["The nurse was kind and patient hello", "Parking the car cost too much hello", "The soup was cold hello"] * 40
+TEXTS = [
+    "The nurse was kind and patient hello",
+    "Parking the car cost too much hello",
+    "The soup was cold hello",
+] * 40
 
 
 @pytest.fixture

@@ -172,12 +172,12 @@ class Reading:
         str | None,
         Option(
             metavar="FILE|a,b,c",
-            help="Further words to drop: a file with one on each line, or the words, with commas between them. Public "
-            "like every setting: none may be chosen by looking at the private texts.",
+            help="Further words to drop: a file with one on each line, or the words, with commas between them. "
+            "Public like every setting: none may be chosen by looking at the private texts.",
         ),
     ] = None
     min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
-    stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
+    stem: Annotated[bool, Option("--stem", help="Count English plurals as their singulars.")] = False
     strict: Annotated[
         bool,
         Option(

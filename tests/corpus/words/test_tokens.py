@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.stop_words import STOP_WORDS
-from private_topics.corpus.words.tokens import Tokeniser, character_classes, without_plural_s
+from private_topics.corpus.words.tokens import Tokeniser, character_classes
 from private_topics.errors import InputError
 
 PLAIN = Tokeniser(min_length=1, languages=())
@@ -93,18 +93,8 @@ def test_what_is_left_of_a_sentence(language):
     assert Tokeniser(languages=(language,)).words(SAMPLES[language]) == CONTENT[language]
 
 
-@pytest.mark.parametrize(
-    ("word", "stem"),
-    [("studies", "study"), ("cases", "case"), ("patients", "patient"), ("glasses", "glasse"), ("virus", "virus"),
-     ("mass", "mass"), ("shoes", "shoe"), ("trees", "tree"), ("gas", "gas"), ("aies", "aie"), ("lung", "lung")],
-)  # fmt: skip
-def test_plural_stems(word, stem):
-    assert without_plural_s(word) == stem
-    assert Tokeniser(stemmer="s").words(word) == [stem]
-
-
 def test_stems_that_are_stop_words_or_short_are_dropped():
-    assert Tokeniser(stemmer="s", stop_words=("lung",)).words("lungs ties heart hearts") == ["heart", "heart"]
+    assert Tokeniser(stemmer="s", stop_words=("lung",)).words("lungs oxen heart hearts") == ["heart", "heart"]
 
 
 @given(texts, tokenisers)

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from private_topics.corpus.words.plurals import singular
 from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.errors import InputError
 
@@ -61,7 +62,7 @@ class Tokeniser:
     digits : whether decimal digits are letters.
     languages : whose stop words are dropped: names from `corpus.words.stop_words.STOP_WORDS`.
     stop_words : further words to drop, taken from outside the corpus.
-    stemmer : "s" strips the plural `s` from English words (Harman 1991, "How effective is suffixing?"), None nothing.
+    stemmer : "s" turns English plurals into singulars, None nothing.
     """
 
     case: str = "lower"
@@ -102,7 +103,7 @@ class Tokeniser:
 
     def kept(self, word: str) -> str | None:
         """What a word of a folded text counts as; `None` for a stop word or one that is too short or too long."""
-        stem = without_plural_s(word) if self.stemmer == "s" else word
+        stem = singular(word) if self.stemmer == "s" else word
         if not self.min_length <= len(stem) <= self.max_length:
             return None
         return None if self._dropped(word) or self._dropped(stem) else stem
@@ -150,19 +151,6 @@ class Tokeniser:
         if self.case == "keep":
             return frozenset(self.folded(word).lower() for word in listed)
         return frozenset(self.folded(word) for word in listed)
-
-
-def without_plural_s(word: str) -> str:
-    """Harman's S stemmer: the first rule whose ending fits decides. Words of three letters or fewer stay whole."""
-    if len(word) <= 3:
-        return word
-    if word.endswith("ies") and not word.endswith(("eies", "aies")):
-        return word[:-3] + "y"
-    if word.endswith("es") and not word.endswith(("aes", "ees", "oes")):
-        return word[:-1]
-    if word.endswith("s") and not word.endswith(("us", "ss")):
-        return word[:-1]
-    return word
 
 
 def _bad_parameter(name: str, wanted: str, value: Any) -> InputError:
