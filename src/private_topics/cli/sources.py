@@ -50,9 +50,17 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
     extra = () if reading.extra_stop_words is None else listed_words(reading.extra_stop_words, "--extra-stop-words")
-    return Tokeniser(
-        languages=dropped, min_length=reading.min_length, stop_words=extra, stemmer="s" if reading.stem else None
+    tokeniser = Tokeniser(
+        languages=dropped,
+        min_length=reading.min_length,
+        stop_words=extra,
+        stemmer="s" if reading.stem else None,
+        phrases=() if reading.phrases is None else tuple(read_lines(reading.phrases)),
+        segmented=reading.segmented,
     )
+    if reading.phrases is not None and not tokeniser.joined_words.names:
+        raise typer.BadParameter("there is no phrase of two or more words in it", param_hint="--phrases")
+    return tokeniser
 
 
 def listed_words(given: str, option: str) -> tuple[str, ...]:
