@@ -12,7 +12,7 @@ import numpy as np
 
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.knowledge import knowledge_line
-from private_topics.cli.models import write_model_report
+from private_topics.cli.models import looked_at, write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
@@ -31,6 +31,7 @@ from private_topics.estimators.texts import (
     Vocabulary,
     fit_texts,
 )
+from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.fits.informed import FEATURE_STEPS
 from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
@@ -144,6 +145,8 @@ def deliver(
         write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
+    for line in looked_at(model.top_words()):
+        screen.say(line)
 
 
 def save(model: TopicEstimator, output: Path) -> None:
@@ -194,6 +197,8 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
         "topics": len(model.components_),
         "words": model.n_features_in_,
         "private": False,
+        "hints": hints(model.top_words()),
+        "possible_names": possible_names(model.top_words()),
     }
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}

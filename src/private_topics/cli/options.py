@@ -15,7 +15,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from private_topics.cli.word_options import WORDS, Words
+from private_topics.cli.word_options import WORDS, BlockWords, Words
+
+__all__ = ["BlockWords"]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,6 +8,16 @@ from typing import Annotated
 
 from typer import Option
 
+BlockWords = Annotated[
+    str | None,
+    Option(
+        metavar="FILE|a,b,c",
+        help="Leave these words out of the released model, free of charge: a file with one on each line, or the "
+        "words, with commas between them. The model says how many there were, not which. Take them from the released "
+        "words or a public list, not from the private texts.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Words:
