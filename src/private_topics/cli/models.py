@@ -56,10 +56,10 @@ def show_topics(
         return
     shown = "share" if find is None else "part_of_its_uses"
     rows = [
-        (str(fact["topic"]), f"{fact[shown]:.4f}", plain(fact["label"]), plain(" ".join(fact["words"])))
+        (str(fact["topic"]), f"{fact[shown]:.4f}", plain(" ".join(fact["words"])), plain(fact["label"]))
         for fact in facts
     ]
-    _show(rows, ("topic", shown.replace("_", " "), "label", "words"), model.name)
+    _show(rows, ("topic", shown.replace("_", " "), "words", "label"), model.name)
     for line in filter(None, (edits_line(fitted), *looked_at(top))):
         typer.echo(line, err=True)
 

@@ -36,7 +36,8 @@ def known_names() -> frozenset[str]:
 def possible_names(words: Iterable[str | Sequence[str]]) -> list[str]:
     """The words that may name a person, in order, by a public list of names; a phrase, if a part of it may.
 
-    Words, or lists of them as `top_words` gives. The list is far from complete, and many names are ordinary words too: look at all words.
+    Words, or lists of them as `top_words` gives. The list is far from complete, and many names are ordinary words
+    too: look at all words.
     """
     names = known_names()
     return [word for word in _distinct(words, "possible_names") if names & set(word.lower().split(JOINT))]
