@@ -145,8 +145,9 @@ def deliver(
         write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
-    for line in looked_at(model.top_words()):
-        screen.say(line)
+    if isinstance(model, PrivateSpectralLDA):  # the words of another model are the corpus's own
+        for line in looked_at(model.top_words()):
+            screen.say(line)
 
 
 def save(model: TopicEstimator, output: Path) -> None:
@@ -197,10 +198,10 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
         "topics": len(model.components_),
         "words": model.n_features_in_,
         "private": False,
-        "hints": hints(model.top_words()),
-        "possible_names": possible_names(model.top_words()),
     }
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
         facts["strength"] = model.privacy_.strength.level
+        top = model.top_words()
+        facts |= {"hints": hints(top), "possible_names": possible_names(top)}
     return facts

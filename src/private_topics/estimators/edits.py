@@ -22,7 +22,7 @@ from private_topics.estimators.edited import Edits, check_label
 from private_topics.evaluation.relevance import USUAL
 
 Model = TypeVar("Model", bound=TopicEstimator)
-EVERY_WORD = Tokeniser(min_length=1, languages=(), digits=True, segmented=True)
+EVERY_WORD = Tokeniser(min_length=1, languages=(), digits=True, stemmer="s", segmented=True)
 Namer = Callable[[list[str]], str]
 
 
@@ -112,7 +112,12 @@ def regroup_topics(model: Model, *, merged: Iterable[Sequence[int]] = (), droppe
     absorbed = {topic for group in groups for topic in group[1:]}
     parts = [of_first.get(topic, [topic]) for topic in range(n_topics) if topic not in absorbed | gone]
     prior = model.doc_topic_prior_
-    mixed = [np.average(model.components_[part], axis=0, weights=prior[part]) for part in parts]
+    mixed = [
+        np.average(model.components_[part], axis=0, weights=prior[part])
+        if len(part) > 1
+        else model.components_[part[0]]
+        for part in parts
+    ]
     return _edited(
         model,
         {"components_": np.array(mixed), "doc_topic_prior_": np.array([prior[part].sum() for part in parts])},
@@ -166,8 +171,8 @@ def _forms(model: Any, words: Iterable[str]) -> set[str]:
 
 
 def _mentions(label: str | None, blocked: set[str]) -> bool:
-    """Whether a blocked word is in a label, in any case."""
-    return label is not None and bool({word.lower() for word in blocked} & set(EVERY_WORD.words(label)))
+    """Whether a blocked word is in a label, in any case and number."""
+    return label is not None and bool(set(EVERY_WORD.words(" ".join(blocked))) & set(EVERY_WORD.words(label)))
 
 
 def _topics(numbers: Iterable[Any], n_topics: int, caller: str) -> list[int]:

@@ -9,7 +9,8 @@ import numpy as np
 from private_topics.errors import InputError
 from private_topics.evaluation.relevance import ranked, shares_of
 
-LABEL_WORDS, LEADING, DISTINCTIVE = 3, 30, 0.6
+LABEL_WORDS, LEADING, DISTINCTIVE = 3, 30, 0.3
+"""Of the leading words, by relevance with a λ below the usual: a label has to tell topics apart."""
 CENTRAL = 10
 
 
