@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivacyWarning,
     )
+    from private_topics.estimators.edited import Edits
+    from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.saving import load
     from private_topics.estimators.spectral import SpectralLDA
@@ -38,8 +40,11 @@ if TYPE_CHECKING:
     )
     from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
     from private_topics.evaluation.coherence import npmi_coherence, topic_diversity, umass_coherence
+    from private_topics.evaluation.labels import labels, labels_of
     from private_topics.evaluation.perplexity import document_completion_perplexity, unigram_perplexity
     from private_topics.evaluation.recovery import match_topics, topic_error_l1, topic_error_l2
+    from private_topics.evaluation.released_words import hints, possible_names
+    from private_topics.evaluation.relevance import find_topics, lift, relevance
     from private_topics.fits.fit import BudgetSplit
     from private_topics.knowledge.public import PublicKnowledge
     from private_topics.planning.plan import Plan, plan
@@ -66,6 +71,8 @@ _HOMES = {
     "engines.gpu.corpus": ("GpuCounts",),
     "engines.spark.counts": ("SparkCounts",),
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "estimators.edited": ("Edits",),
+    "estimators.edits": ("block_words", "drop_topics", "merge_topics", "name_topics", "rename_topics"),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.saving": ("load",),
     "estimators.spectral": ("SpectralLDA",),
@@ -79,8 +86,11 @@ _HOMES = {
     ),
     "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
+    "evaluation.labels": ("labels", "labels_of"),
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
     "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
+    "evaluation.released_words": ("hints", "possible_names"),
+    "evaluation.relevance": ("find_topics", "lift", "relevance"),
     "fits.fit": ("BudgetSplit",),
     "knowledge.public": ("PublicKnowledge",),
     "planning.plan": ("Plan", "plan"),
@@ -103,6 +113,7 @@ __all__ = [
     "CandidateVocabulary",
     "CorpusVocabulary",
     "DurableLedger",
+    "Edits",
     "EngineError",
     "GpuCounts",
     "InputError",
@@ -127,19 +138,31 @@ __all__ = [
     "__version__",
     "audit_model",
     "audit_privacy",
+    "block_words",
     "corpus_like",
     "document_completion_perplexity",
+    "drop_topics",
+    "find_topics",
     "fit_texts",
+    "hints",
+    "labels",
+    "labels_of",
+    "lift",
     "load",
     "make_lda_corpus",
     "make_vocabulary",
     "match_topics",
+    "merge_topics",
+    "name_topics",
     "named_word_list",
     "npmi_coherence",
     "open_texts",
     "plan",
+    "possible_names",
     "read_unit_labels",
     "read_word_list",
+    "relevance",
+    "rename_topics",
     "sealed",
     "split_for",
     "topic_diversity",

@@ -8,6 +8,7 @@ from private_topics.cli.audit_command import audit
 from private_topics.cli.budget import budget_app, plan
 from private_topics.cli.check_command import check
 from private_topics.cli.demo_command import demo, reproduce_paper
+from private_topics.cli.edit_command import edit
 from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report, show_topics, transform
 from private_topics.cli.vocabulary import vocabulary_app
@@ -18,6 +19,7 @@ app.command()(demo)
 app.command()(check)
 app.command()(fit)
 app.command("topics")(show_topics)
+app.command()(edit)
 app.command()(transform)
 app.command()(evaluate)
 app.command()(report)

@@ -28,6 +28,7 @@ def fit(
     reading: options.Reading,
     charged: options.Charged,
     report: options.Report = None,
+    block_words: options.BlockWords = None,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
     sampler: options.Sampler = "fast",
@@ -42,11 +43,13 @@ def fit(
         _refuse_privacy_options(epsilon, delta, neighbours, most_units, vocabulary, given, reading, charged)
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
+    from private_topics.cli.edit_command import blocked
     from private_topics.cli.knowledge import knowledge_of, worth_using
     from private_topics.cli.sources import (
         check_writable,
         holds_counts,
         ledger_of,
+        listed_words,
         tokeniser_of,
         unit_of,
         vocabulary_of,
@@ -57,6 +60,7 @@ def fit(
     ledger = ledger_of(charged, output.name, unit_of(reading))
     counts = holds_counts(source, reading.format)
     tokeniser = tokeniser_of(reading, vocabulary)
+    unwanted = () if block_words is None else listed_words(block_words, "--block-words")
     known = knowledge_of(given, source, reading, tokeniser, private=not no_privacy, counts=counts)
     if counts and known is not None and vocabulary is None:
         raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--knowledge")
@@ -75,6 +79,7 @@ def fit(
             run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size, known)
         else:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
+    model = blocked(model, unwanted, screen) if unwanted else model
     run.deliver(screen, model, output, report, ledger, began)
     if shown.as_json:
         print_json(run.summary(model, output, report))

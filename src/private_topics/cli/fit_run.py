@@ -12,7 +12,7 @@ import numpy as np
 
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.knowledge import knowledge_line
-from private_topics.cli.models import write_model_report
+from private_topics.cli.models import looked_at, write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
@@ -31,6 +31,7 @@ from private_topics.estimators.texts import (
     Vocabulary,
     fit_texts,
 )
+from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.fits.informed import FEATURE_STEPS
 from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
@@ -144,6 +145,9 @@ def deliver(
         write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
+    if isinstance(model, PrivateSpectralLDA):  # the words of another model are the corpus's own
+        for line in looked_at(model.top_words()):
+            screen.say(line)
 
 
 def save(model: TopicEstimator, output: Path) -> None:
@@ -198,4 +202,6 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
         facts["strength"] = model.privacy_.strength.level
+        top = model.top_words()
+        facts |= {"hints": hints(top), "possible_names": possible_names(top)}
     return facts

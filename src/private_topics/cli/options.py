@@ -15,6 +15,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from private_topics.cli.word_options import WORDS, BlockWords, Words
+
+__all__ = ["BlockWords"]
+
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer should see it: each group replaced by its options."""
@@ -142,7 +146,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Words):
     """How a file is read, who its documents belong to, and how its texts become words."""
 
     field: Annotated[str, Option(help="Field or column of the text.")] = "text"
@@ -161,15 +165,6 @@ class Reading:
         str | None, Option(help="jsonl, csv, tsv, parquet, lines, folder or counts; by the name if not given.")
     ] = None
     encoding: Annotated[str, Option(help="Character encoding.")] = "utf-8"
-    language: Annotated[
-        list[str] | None,
-        Option(
-            help="Drop the stop words of this language; repeatable; 'none' drops none. If not given: english, or the "
-            "language of a list named by --vocabulary."
-        ),
-    ] = None
-    min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
-    stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
     strict: Annotated[
         bool,
         Option(
@@ -180,11 +175,11 @@ class Reading:
     ] = False
 
 
-ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
+ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", *WORDS, "strict"]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
 ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
-Tokenising = Annotated[Reading, "language", "min_length", "stem"]
+Tokenising = Annotated[Reading, *WORDS]
 
 
 # what is charged, and what is written

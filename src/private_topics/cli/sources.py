@@ -49,7 +49,38 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     in_language = chosen.startswith(PREFIX) and named in LANGUAGES
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
-    return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
+    extra = () if reading.extra_stop_words is None else listed_words(reading.extra_stop_words, "--extra-stop-words")
+    tokeniser = Tokeniser(
+        languages=dropped,
+        min_length=reading.min_length,
+        stop_words=extra,
+        stemmer="s" if reading.stem else None,
+        phrases=() if reading.phrases is None else tuple(read_lines(reading.phrases)),
+        segmented=reading.segmented,
+    )
+    if reading.phrases is not None and not tokeniser.joined_words.names:
+        raise typer.BadParameter("there is no phrase of two or more words in it", param_hint="--phrases")
+    return tokeniser
+
+
+def listed_words(given: str, option: str) -> tuple[str, ...]:
+    """The lines of a file, or words with commas between them; blank ones are left out, repeated ones taken once."""
+    if "," not in given and (Path(given).exists() or not given.isalpha()):
+        items = read_lines(Path(given))
+    else:
+        items = given.split(",")
+    words = tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+    if not words:
+        raise typer.BadParameter("there is no word in it", param_hint=option)
+    return words
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a public UTF-8 file."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a UTF-8 text file with one entry per line.") from None
 
 
 def vocabulary_of(
@@ -185,10 +216,7 @@ def check_writable(*paths: Path | None) -> None:
 
 def read_names(path: Path, n_words: int) -> list[str]:
     """Names of the columns of counts, one per line."""
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a UTF-8 text file with one word per line.") from None
+    names = read_lines(path)
     if len(names) != n_words:
         raise InputError(
             f"{path} must hold one word per line for each of the {n_words} columns; it holds {len(names)}."

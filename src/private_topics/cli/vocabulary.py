@@ -102,10 +102,11 @@ def check(
 ) -> None:
     """Count the entries of a public list that the tokeniser can produce; show the digest that a statement names."""
     from private_topics.cli.sources import check_writable, public_list, tokeniser_of
+    from private_topics.corpus.words.vocabulary import with_phrases
 
     check_writable(output)
     tokeniser = tokeniser_of(reading, words)
-    found = public_list(words, size, tokeniser, "--size")
+    found = with_phrases(public_list(words, size, tokeniser, "--size"), tokeniser)
     usable = tokeniser.usable(found.words)
     facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}
     if as_json:

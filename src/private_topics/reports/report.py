@@ -11,6 +11,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture
@@ -27,7 +28,7 @@ from private_topics.reports.sections import (
     tokeniser_settings,
     why_no_spectrum,
 )
-from private_topics.reports.topics import topic_map, topics_of, word_names
+from private_topics.reports.topics import printable, topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
 
 
@@ -89,8 +90,20 @@ def write_report(
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
         "audit": None if audit is None else audit_context(audit),
     }
-    context |= _privacy(model, statement)
+    context |= _privacy(model, statement) | _looked_at(model, names)
     return write_page(path, "report.html", context, [GRAPH_STYLE])
+
+
+def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
+    """What a person should look at in the released words, the labels they gave, and the edits made since."""
+    given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
+    leading = [[word.name for word in topic.words] for topic in topics_of(model, names)]
+    return {
+        "labels": [None if label is None else printable(label) for label in given],
+        "possible_names": possible_names(names),
+        "hints": hints(leading),
+        "edits": getattr(model, "edits_", None),
+    }
 
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
