@@ -25,8 +25,10 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivacyWarning,
     )
+    from private_topics.estimators.class_shares import class_shares
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.saving import load
+    from private_topics.estimators.shares_table import ClassShares
     from private_topics.estimators.spectral import SpectralLDA
     from private_topics.estimators.texts import (
         WITH_VOCABULARY,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from private_topics.privacy.statement import PrivacyStatement, ReleaseLine
     from private_topics.progress import Progress
     from private_topics.reports.audit import write_audit
+    from private_topics.reports.class_shares import write_shares
     from private_topics.reports.comparison import write_comparison
     from private_topics.reports.report import write_report
 
@@ -66,8 +69,10 @@ _HOMES = {
     "engines.gpu.corpus": ("GpuCounts",),
     "engines.spark.counts": ("SparkCounts",),
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "estimators.class_shares": ("class_shares",),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.saving": ("load",),
+    "estimators.shares_table": ("ClassShares",),
     "estimators.spectral": ("SpectralLDA",),
     "estimators.texts": (
         "WITH_VOCABULARY",
@@ -91,6 +96,7 @@ _HOMES = {
     "privacy.statement": ("PrivacyStatement", "ReleaseLine"),
     "progress": ("Progress",),
     "reports.audit": ("write_audit",),
+    "reports.class_shares": ("write_shares",),
     "reports.comparison": ("write_comparison",),
     "reports.report": ("write_report",),
 }
@@ -101,6 +107,7 @@ __all__ = [
     "BudgetLedger",
     "BudgetSplit",
     "CandidateVocabulary",
+    "ClassShares",
     "CorpusVocabulary",
     "DurableLedger",
     "EngineError",
@@ -127,6 +134,7 @@ __all__ = [
     "__version__",
     "audit_model",
     "audit_privacy",
+    "class_shares",
     "corpus_like",
     "document_completion_perplexity",
     "fit_texts",
@@ -151,6 +159,7 @@ __all__ = [
     "write_audit",
     "write_comparison",
     "write_report",
+    "write_shares",
 ]
 
 

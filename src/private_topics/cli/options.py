@@ -184,6 +184,7 @@ ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "langu
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
 ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
+ReadingForShares = Annotated[Reading, "field", "unit", "format", "encoding"]
 Tokenising = Annotated[Reading, "language", "min_length", "stem"]
 
 
