@@ -124,8 +124,8 @@ def _print_table(found: ClassShares) -> None:
 def _say_guarantee(screen: Screen, found: ClassShares, ledger: Any) -> None:
     statement = found.privacy
     screen.say(
-        f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.units}, on top of what the "
-        f"model cost; epsilon spent {statement.epsilon_spent:.4g}."
+        f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.units}, on top of what "
+        f"the model cost; epsilon spent {statement.epsilon_spent:.4g}."
     )
     if ledger is not None:
         screen.say(

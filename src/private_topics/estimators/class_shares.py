@@ -81,7 +81,7 @@ def class_shares(
     """
     topics, prior = _released_topics(model, noise_seed)
     names = _checked_classes(classes)
-    relation = model.privacy_.relation if neighbours is None else neighbours  # type: ignore[attr-defined]
+    relation = model.privacy_.relation if neighbours is None else neighbours
     check(CONSTRAINTS["neighbours"], relation, "neighbours", CALLER)
     check(CONSTRAINTS["most_units"], most_units, "most_units", CALLER, optional=True)
     if most_units is not None and relation != ADD_REMOVE:

@@ -92,8 +92,8 @@ class PrivacyStatement:
         """A paragraph to read aloud."""
         if not self.private:
             return (
-                f"NOT PRIVATE. The noise of this {self._kind} was drawn from a known seed, for a test: anyone who knows "
-                "the seed can remove it. Fit again without noise_seed before anything is published."
+                f"NOT PRIVATE. The noise of this {self._kind} was drawn from a known seed, for a test: anyone who "
+                "knows the seed can remove it. Fit again without noise_seed before anything is published."
             )
         names = ", ".join(release.name for release in self.releases)
         if not self.proved:
@@ -113,8 +113,8 @@ class PrivacyStatement:
                 f"than if it {otherwise(self.relation)}. {worth}"
             )
         return (
-            f"This {self._kind} satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit "
-            f"is one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
+            f"This {self._kind} satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected "
+            f"unit is one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
             f"exp({self.epsilon:g}){exception}. {worth}"
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "

@@ -15,13 +15,14 @@ from markupsafe import Markup
 from private_topics.reports.page import date_text, write_page
 from private_topics.reports.verdict import verdict_of
 
-WIDTH, LINE_HEIGHT, BAR = 340, 170, 20
-LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 26
-NAME_WIDTH, LONGEST_NAME = 104, 14
+WIDTH, LINE_HEIGHT, BAR = 340, 180, 22
+LEFT, RIGHT, TOP, BOTTOM = 44, 20, 10, 28
+NAME_WIDTH, LONGEST_NAME = 108, 14
+ENDS_OF_AXES = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 FEWEST_POINTS = 3
 MOST_TICKS = 6
 STYLE = """
-svg.shares { width: 100%; max-width: 460px; font-size: 11px; display: block; }
+svg.shares { width: 100%; max-width: 460px; font-size: 13px; display: block; }
 .shares .grid { stroke: var(--line); }
 .shares text { fill: var(--soft); }
 .shares .name { fill: var(--ink); }
@@ -37,7 +38,8 @@ def write_shares(
     found: Any, path: str | os.PathLike[str], *, title: str = "Topic shares by class", date: Any = None
 ) -> Path:
     """Write the page of a `ClassShares` to `path`; returns the path. `date`: today where not given."""
-    largest = float(max([0.01, *found.high[found.enough].ravel().tolist()]))
+    highest = max([0.0, *found.high[found.enough].ravel().tolist()])
+    largest = next(end for end in ENDS_OF_AXES if end >= highest)
     picture = line_picture if is_series(found.classes) else bar_picture
     topics = [
         {"index": topic, "words": ", ".join(words), "picture": picture(found, topic, largest)}
@@ -98,13 +100,13 @@ def bar_picture(found: Any, topic: int, largest: float) -> Markup:
     bottom = height - BOTTOM
 
     def x(share: float) -> float:
-        return NAME_WIDTH + (WIDTH - NAME_WIDTH - RIGHT - 16) * share / largest
+        return NAME_WIDTH + (WIDTH - NAME_WIDTH - RIGHT) * share / largest
 
     parts = []
     for share in (0.0, largest / 2, largest):
         line = '<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>'
         parts.append(Markup(line).format(x(share), x(share), TOP, bottom))
-        parts.append(_text(x(share), bottom + 17, "middle", f"{share:.0%}"))
+        parts.append(_text(x(share), bottom + 17, "middle", f"{100 * share:g}%"))
     for row, name in enumerate(found.classes):
         top = TOP + BAR * row
         short = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
@@ -138,7 +140,7 @@ def _words(found: Any, row: int, topic: int) -> str:
 
 def _level(share: float, y: float) -> Markup:
     line = Markup('<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(LEFT, WIDTH - RIGHT, y, y)
-    return line + _text(LEFT - 6, y + 4, "end", f"{share:.0%}" if share >= 0.02 or not share else f"{share:.1%}")
+    return line + _text(LEFT - 6, y + 4, "end", f"{100 * share:g}%")
 
 
 def _text(x: float, y: float, anchor: str, text: str, kind: str = "tick") -> Markup:
