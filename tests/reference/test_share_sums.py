@@ -13,7 +13,9 @@ from private_topics.sums.class_shares import ClassProportions
 from reference import class_shares
 from reference.corpora import CORPORA, N_WORDS
 
-TOPICS = np.array([[0.4, 0.3, 0.1, 0.1, 0.06, 0.04], [0.05, 0.05, 0.2, 0.3, 0.2, 0.2], [0.2, 0.1, 0.1, 0.1, 0.1, 0.4]])
+TOPICS = np.array(
+    [[0.4, 0.3, 0.1, 0.1, 0.06, 0.04], [0.05, 0.05, 0.2, 0.3, 0.2, 0.2], [0.2, 0.1, 0.1, 0.1, 0.1, 0.4]]
+)
 PRIOR = np.array([0.3, 0.7, 0.1])
 N_CLASSES, ROUNDS, STEP = 3, 12, 2.0**-30
 OPEN = 0.03  # of the entries may lie so close to an integer that float64 decides
@@ -29,7 +31,8 @@ def classified(units):
 def columns(units):
     """Documents as the library has them: behind the words a column for each class."""
     return [
-        [{**document, **({} if place is None else {N_WORDS + place: 1})} for document, place in unit] for unit in units
+        [{**document, **({} if place is None else {N_WORDS + place: 1})} for document, place in unit]
+        for unit in units
     ]
 
 

@@ -17,7 +17,14 @@ import pytest
 
 from noise_support import as_recorded, standardised
 from private_support import LARGEST_COUNT, captured_releases, corpus_of_units, numba_threads, replaced_aggregates
-from private_topics import DurableLedger, PrivacyWarning, PrivateSpectralLDA, class_shares, make_lda_corpus, write_shares
+from private_topics import (
+    DurableLedger,
+    PrivacyWarning,
+    PrivateSpectralLDA,
+    class_shares,
+    make_lda_corpus,
+    write_shares,
+)
 from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT
 from private_topics.releases.class_shares import CLASS_SHARES
 from private_topics.releases.units import UNITS
@@ -108,7 +115,7 @@ def test_order_blocks_and_threads_do_not_matter() -> None:
         assert np.array_equal(whole, total(units, block_documents=1))
 
 
-# -- the function: noise, taint, what it leaves behind -----------------------------------------------------------------
+# -- the function: noise, taint, what it leaves behind ----------------------------------------------------------------
 
 COUNTS = make_lda_corpus(400, 30, 2, alpha0=0.1, mean_length=40, random_state=0)[0]
 OTHER = make_lda_corpus(400, 30, 2, alpha0=3.0, mean_length=10, random_state=1)[0]
@@ -167,7 +174,7 @@ def left_behind(model: Any, counts: Any, labels: Any, folder: Path) -> list[str]
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 def test_nothing_but_released_values_is_left_behind(models: Any, neighbours: Any, tmp_path: Path) -> None:
-    """The aggregates of one corpus put in the place of another's: classes, sizes and words of that one show nowhere."""
+    """The aggregates of one corpus put in the place of another's: nothing of that one shows anywhere."""
     with captured_releases() as seen:
         released(models[neighbours])
     reference = {entering.query.name: entering.aggregate for entering, _ in seen}

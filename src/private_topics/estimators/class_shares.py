@@ -126,7 +126,7 @@ def _released_topics(model: Any, noise_seed: int | None) -> tuple[np.ndarray, np
 
 
 def _checked_classes(classes: Any) -> tuple[str, ...]:
-    named = [] if isinstance(classes, str) else [_label(one) for one in classes]
+    named = [] if isinstance(classes, str) else [_label(one, "classes") for one in classes]
     if not 1 <= len(named) <= MOST_CLASSES or None in named or len(set(named)) != len(named):
         raise InputError(
             f"The 'classes' parameter of {CALLER} must be a list of 1 to {MOST_CLASSES:,} different names, text or "
@@ -135,13 +135,13 @@ def _checked_classes(classes: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in named)
 
 
-def _label(value: Any) -> str | None:
+def _label(value: Any, parameter: str = "labels") -> str | None:
     """A class as text; None for a missing one. Years beside missing ones are floats in a data frame."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         value = int(value) if value.is_integer() else None
     if not isinstance(value, str | int | None):
-        raise InputError(f"The 'labels' parameter of {CALLER} must hold text, whole numbers or None.")
+        raise InputError(f"The {parameter!r} parameter of {CALLER} must hold text, whole numbers or None.")
     return unit_label(value)
 
 
