@@ -104,15 +104,15 @@ def test_years_may_be_numbers_and_missing() -> None:
 def test_a_ledger_has_its_cost_its_settings_and_the_digest_of_the_file(
     model: Any, path: Path, tmp_path: Path
 ) -> None:
-    ledger = DurableLedger.register(tmp_path / "ledger.db", "letters", 3.0, 1e-3)
+    ledger = DurableLedger.register(tmp_path / "ledger.db", "letters", 3.0, 2e-5)
     found = entering(model, open_texts(path, by="ward"), WARDS[:3], ledger=ledger, epsilon=2.0)[1]
     (entry,) = ledger.entries()
     assert (entry.what, entry.unit, entry.state) == ("class shares", "document", "finished")
-    assert (entry.epsilon, entry.settings["classes"], entry.settings["by"]) == (2.0, 3, "ward")
+    assert (entry.reservation.budget.epsilon, entry.settings["classes"], entry.settings["by"]) == (2.0, 3, "ward")
     assert any(entry.settings["model"] in line for line in found.privacy.public)
     assert entry.digest == hashlib.sha256(found.to_json().encode()).hexdigest()
-    with captured_releases() as seen, pytest.raises(PrivacyError, match="beyond|exceed|left|budget"):
-        class_shares(model, open_texts(path, by="ward"), WARDS[:3], ledger=ledger, epsilon=2.5, **SETTINGS)
+    with captured_releases() as seen, pytest.raises(PrivacyError, match="budget"):
+        class_shares(model, open_texts(path, by="ward"), WARDS[:3], ledger=ledger, epsilon=2.9, **SETTINGS)
     assert seen == []
     assert len(ledger.entries()) == 1
 

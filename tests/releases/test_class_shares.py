@@ -46,7 +46,8 @@ def of_class(document: dict[int, int], *places: int) -> dict[int, int]:
 
 FAMILY: dict[str, list[tuple[dict[int, int], ...]]] = {
     "documents": [
-        ({},), (of_class({}, 0),), ({0: 5},), (of_class(OFTEN, 0),), (of_class(OFTEN, 1),), (of_class({5: 10**6}, 0),),
+        ({},), (of_class({}, 0),), ({0: 5},), (of_class(OFTEN, 0),), (of_class(OFTEN, 1),),
+        (of_class({5: 10**6}, 0),),
         (of_class({word: 1 for word in range(6)}, 2),), (of_class({3: 1}, 1),), (of_class(OFTEN, 0, 1, 2),),
         (of_class({0: 7, N_WORDS: LARGEST_COUNT}, 1),),
     ],
@@ -115,7 +116,7 @@ def test_order_blocks_and_threads_do_not_matter() -> None:
         assert np.array_equal(whole, total(units, block_documents=1))
 
 
-# -- the function: noise, taint, what it leaves behind ----------------------------------------------------------------
+# -- the function: noise, taint, what it leaves behind ---------------------------------------------------------------
 
 COUNTS = make_lda_corpus(400, 30, 2, alpha0=0.1, mean_length=40, random_state=0)[0]
 OTHER = make_lda_corpus(400, 30, 2, alpha0=3.0, mean_length=10, random_state=1)[0]

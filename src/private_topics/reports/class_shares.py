@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from private_topics.reports.page import date_text, write_page
+from private_topics.reports.topics import printable
 from private_topics.reports.verdict import verdict_of
 
 WIDTH, LINE_HEIGHT, BAR = 340, 180, 22
@@ -42,7 +43,7 @@ def write_shares(
     largest = next(end for end in ENDS_OF_AXES if end >= highest)
     picture = line_picture if is_series(found.classes) else bar_picture
     topics = [
-        {"index": topic, "words": ", ".join(words), "picture": picture(found, topic, largest)}
+        {"index": topic, "words": ", ".join(map(printable, words)), "picture": picture(found, topic, largest)}
         for topic, words in enumerate(found.words)
     ]
     context = {
