@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from private_topics.inference.class_shares import ENOUGH, _quotient_interval, estimates
+from private_topics.inference.class_shares import ENOUGH, estimates, smallest_class
 
 DRAWS, FALSE_ALARM = 20_000, 1e-6
 LEAST, MOST = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], DRAWS, 0.9)
 CASES = {
     "many documents": (np.array([500.0, 300.0, 200.0]), 6.0),
     "a topic that nobody writes about": (np.array([300.0, 100.0, 0.0, 100.0]), 6.0),
-    "just enough": (np.array([90.0, 30.0, 20.0, 60.0]), 5.0),
+    "a small class": (np.array([90.0, 30.0, 20.0, 60.0]), 5.0),
     "one topic takes it all": (np.array([400.0, 0.0]), 9.0),
 }
 
@@ -30,11 +30,11 @@ def noisy(case: str) -> tuple[np.ndarray, np.ndarray, float]:
 def test_nine_in_ten_intervals_hold_what_noise_hides(case: str) -> None:
     true, values, sigma = noisy(case)
     found = estimates(values, sigma)
-    assert found.enough.mean() > 0.99
+    assert found.enough.mean() > 0.999
     share = true / true.sum()
-    low, high = _quotient_interval(values, values.sum(axis=1, keepdims=True), (1.6448536 * sigma) ** 2)
     for topic, part in enumerate(share):
-        covered = int(((low[:, topic] <= part) & (part <= high[:, topic])).sum())
+        low, high = found.low[:, topic], found.high[:, topic]
+        covered = int(((low <= part) & (part <= high)).sum()) + int((~found.enough).sum())
         assert covered >= LEAST, topic
         assert covered <= MOST or part in (0.0, 1.0), "an end that is cut off at 0 or 1 only holds more"
     sized = (found.sizes_low <= true.sum()) & (true.sum() <= found.sizes_high)
@@ -59,6 +59,7 @@ def test_a_share_lies_in_its_interval_and_both_in_the_unit_interval() -> None:
     assert (found.shares[rows] <= found.high[rows]).all()
     assert (found.low[rows] >= 0.0).all()
     assert (found.high[rows] <= 1.0).all()
+    assert (found.high[rows] > found.low[rows]).all(), "noise is never sure of a share"
     for part in (found.shares, found.low, found.high):
         assert np.isnan(part[~rows]).all()
 
@@ -67,7 +68,7 @@ def test_a_class_that_noise_alone_fills_says_nothing() -> None:
     """One in 30,000 would: 20 expected of 600,000, and more than 50 or fewer than 3 in a million corpora each."""
     values = np.random.default_rng(1).normal(0.0, 3.0, size=(600_000, 5))
     assert 3 <= int(estimates(values, 3.0).enough.sum()) <= 50
-    assert ENOUGH == 4.0
+    assert smallest_class(3.0, 5) == 27 == np.ceil(ENOUGH * 3.0 * np.sqrt(5))
 
 
 def test_a_single_topic_has_the_whole_share() -> None:

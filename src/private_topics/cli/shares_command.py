@@ -13,6 +13,7 @@ from rich.text import Text
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.errors import InputError
+from private_topics.privacy.neighbours import NEIGHBOURS
 from private_topics.whole_files import write_whole_text
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def shares(
     if output is not None and output.suffix not in (".json", ".csv"):
         raise typer.BadParameter("give a name that ends in .json or .csv", param_hint="--output")
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, unit_of
-    from private_topics.estimators.class_shares import class_shares
+    from private_topics.estimators.class_shares import class_shares, units_for_a_class
     from private_topics.estimators.saving import load
+    from private_topics.privacy.budget import PrivacyBudget
 
     screen = Screen(shown.quiet)
     check_writable(output, report)
@@ -68,9 +70,11 @@ def shares(
         raise InputError("Counts have no field that names a class: this command takes text.")
     listed = [name for given in classes for name in given.split(",")]
     texts = texts_of(source, reading, by)
-    relation: Any = neighbours
-    compared = getattr(fitted, "neighbours", None) if neighbours is None else neighbours
-    counted = reading.unit is None and compared != "add-remove"  # else the number of documents is not public
+    relation: Any = getattr(fitted, "neighbours", "replace") if neighbours is None else neighbours
+    if relation in NEIGHBOURS:
+        needed = units_for_a_class(len(fitted.components_), PrivacyBudget(epsilon, delta), relation)
+        screen.say(f"At this budget a class needs about {needed:,} {unit_of(reading)}s for its shares to be told.")
+    counted = reading.unit is None and relation != "add-remove"  # else the number of documents is not public
     with screen.progress(stages=None, show_documents=counted) as progress:
         found = class_shares(
             fitted,

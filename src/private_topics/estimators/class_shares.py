@@ -27,14 +27,15 @@ from private_topics.estimators.shares_table import ClassShares
 from private_topics.estimators.vocabularies import refuse_strict
 from private_topics.fits.choice import SHARES_OF_CLASSES
 from private_topics.fits.private import check_units, units_of
+from private_topics.inference.class_shares import smallest_class
 from private_topics.parameters import CONSTRAINTS, check
-from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
+from private_topics.privacy.budget import PrivacyBudget, sigma_for, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import SILENT, Progress
-from private_topics.releases.class_shares import release_class_shares
+from private_topics.releases.class_shares import CLASS_SHARES, release_class_shares
 from private_topics.releases.release import FitContext
 from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, bound_on_units, release_units
 from private_topics.threads import limited_threads
@@ -109,6 +110,13 @@ def class_shares(
     result = ClassShares(names, words, released.value, released.sigma, statement, by)
     account.finish(lambda: hashlib.sha256(result.to_json().encode()).hexdigest())
     return result
+
+
+def units_for_a_class(n_topics: int, budget: PrivacyBudget, neighbours: Neighbours) -> int:
+    """How many units a class needs for its shares to be shown: a public number, known before anything is charged."""
+    share = 1.0 - UNITS_SHARE if neighbours == ADD_REMOVE else 1.0
+    sigma = sigma_for(share, CLASS_SHARES.sensitivity_to(neighbours), PrivateRun(budget).mu_total)
+    return smallest_class(sigma, n_topics)
 
 
 def _released_topics(model: Any, noise_seed: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -39,16 +39,22 @@ def estimates(noisy: np.ndarray, sigma: float, coverage: float = COVERAGE) -> Es
     noise = sigma * math.sqrt(k)
     enough = sums >= ENOUGH * noise
     total = np.where(enough, sums, np.nan)[:, None]
-    low, high = _quotient_interval(noisy, total, (width * sigma) ** 2)
+    possible = np.clip(noisy, 0.0, total)  # below zero an interval would end there too, and seem sure of it
+    low, high = _quotient_interval(possible, total, (width * sigma) ** 2)
     return Estimates(
         sizes=np.maximum(sums, 0.0),
         sizes_low=np.maximum(sums - width * noise, 0.0),
         sizes_high=np.maximum(sums + width * noise, 0.0),
-        shares=np.clip(noisy / total, 0.0, 1.0),
+        shares=possible / total,
         low=low,
         high=high,
         enough=enough,
     )
+
+
+def smallest_class(sigma: float, n_topics: int) -> int:
+    """The size from which something can be said of a class."""
+    return math.ceil(ENOUGH * sigma * math.sqrt(n_topics))
 
 
 def _quotient_interval(entries: np.ndarray, total: np.ndarray, square: float) -> tuple[np.ndarray, np.ndarray]:
