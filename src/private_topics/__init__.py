@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivacyWarning,
     )
+    from private_topics.estimators.class_shares import class_shares
     from private_topics.estimators.edited import Edits
     from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.saving import load
+    from private_topics.estimators.shares_table import ClassShares
     from private_topics.estimators.spectral import SpectralLDA
     from private_topics.estimators.texts import (
         WITH_VOCABULARY,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from private_topics.privacy.statement import PrivacyStatement, ReleaseLine
     from private_topics.progress import Progress
     from private_topics.reports.audit import write_audit
+    from private_topics.reports.class_shares import write_shares
     from private_topics.reports.comparison import write_comparison
     from private_topics.reports.report import write_report
 
@@ -73,8 +76,10 @@ _HOMES = {
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
     "estimators.edited": ("Edits",),
     "estimators.edits": ("block_words", "drop_topics", "merge_topics", "name_topics", "rename_topics"),
+    "estimators.class_shares": ("class_shares",),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.saving": ("load",),
+    "estimators.shares_table": ("ClassShares",),
     "estimators.spectral": ("SpectralLDA",),
     "estimators.texts": (
         "WITH_VOCABULARY",
@@ -101,6 +106,7 @@ _HOMES = {
     "privacy.statement": ("PrivacyStatement", "ReleaseLine"),
     "progress": ("Progress",),
     "reports.audit": ("write_audit",),
+    "reports.class_shares": ("write_shares",),
     "reports.comparison": ("write_comparison",),
     "reports.report": ("write_report",),
 }
@@ -111,6 +117,7 @@ __all__ = [
     "BudgetLedger",
     "BudgetSplit",
     "CandidateVocabulary",
+    "ClassShares",
     "CorpusVocabulary",
     "DurableLedger",
     "Edits",
@@ -139,6 +146,7 @@ __all__ = [
     "audit_model",
     "audit_privacy",
     "block_words",
+    "class_shares",
     "corpus_like",
     "document_completion_perplexity",
     "drop_topics",
@@ -174,6 +182,7 @@ __all__ = [
     "write_audit",
     "write_comparison",
     "write_report",
+    "write_shares",
 ]
 
 

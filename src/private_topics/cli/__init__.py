@@ -11,6 +11,7 @@ from private_topics.cli.demo_command import demo, reproduce_paper
 from private_topics.cli.edit_command import edit
 from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report, show_topics, transform
+from private_topics.cli.shares_command import shares
 from private_topics.cli.vocabulary import vocabulary_app
 
 __all__ = ["app", "main"]
@@ -22,6 +23,7 @@ app.command("topics")(show_topics)
 app.command()(edit)
 app.command()(transform)
 app.command()(evaluate)
+app.command()(shares)
 app.command()(report)
 app.command()(plan)
 app.add_typer(vocabulary_app, name="vocabulary")

@@ -180,6 +180,7 @@ ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
 ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
 Tokenising = Annotated[Reading, *WORDS]
+ReadingForShares = Annotated[Reading, "field", "unit", "format", "encoding"]
 
 
 # what is charged, and what is written

@@ -37,9 +37,9 @@ def holds_counts(source: Path, format: str | None) -> bool:
     return (detect_format(source) if format is None else format) == COUNTS
 
 
-def texts_of(source: Path, reading: Reading) -> TextSource:
+def texts_of(source: Path, reading: Reading, by: str | None = None) -> TextSource:
     chosen = {name: getattr(reading, name) for name in ("format", "field", "unit", "encoding", "strict")}
-    return open_texts(source, **chosen)
+    return open_texts(source, by=by, **chosen)
 
 
 def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
