@@ -34,6 +34,7 @@ from private_topics.estimators.texts import (
 from private_topics.fits.informed import FEATURE_STEPS
 from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
+from private_topics.planning.refusal import PlannedLedger
 from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -45,6 +46,11 @@ def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
 
 def privacy_settings(epsilon: float | None, delta: float | None) -> dict[str, Any]:
     return {"epsilon": EPSILON if epsilon is None else epsilon, "delta": DELTA if delta is None else delta}
+
+
+def planned(ledger: Any, most_units: int | None) -> PlannedLedger:
+    """What is charged, unless the plan calls the fit hopeless."""
+    return PlannedLedger(ledger, most_units=most_units)
 
 
 def started(engine: str, master: str | None) -> str:

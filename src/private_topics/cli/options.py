@@ -57,6 +57,10 @@ Source = Annotated[
 ]
 ModelPath = Annotated[Path, Argument(metavar="MODEL", help="A file written by `fit`.")]
 ModelOutput = Annotated[Path, Option("--output", "-o", help="Model file to write.")]
+Force = Annotated[bool, Option("--force", help="Replace an output file that exists.")]
+Anyway = Annotated[
+    bool, Option("--anyway", help="Fit even where `plan` expects one topic or hardly any word of these public numbers.")
+]
 Topics = Annotated[int, Option("--topics", "-k", min=1, help="Number of topics.")]
 Epsilon = Annotated[float, Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak.")]
 Delta = Annotated[float, Option(help="Keep it well below one over the number of units.")]

@@ -168,6 +168,15 @@ def read_ids(source: Path, field: str | None, reading: Reading) -> set[str]:
     return {label for _, label in open_texts(source, unit=field, **chosen) if label is not None}
 
 
+def check_new(path: Path, force: bool) -> None:
+    """Refuse, before a budget is spent, to replace what was paid for."""
+    if not force and os.path.lexists(path):
+        raise InputError(
+            f"{str(path)!r} exists, and what a budget was spent on is not replaced: give another name, or --force. "
+            "Nothing was charged."
+        )
+
+
 def check_writable(*paths: Path | None) -> None:
     """Refuse before a budget is spent what could not be written afterwards."""
     for path in paths:
