@@ -98,7 +98,9 @@ def fit_with_list(source: Path, *more: Any) -> Any:
     words = source.with_name("words.txt")
     words.write_text("".join(f"{word}\n" for word in ("patient", "fever", SECRET)))
     known = ["--vocabulary", words, "--knowledge", "none"]
-    return run("fit", source, *known, "--topics", 2, *more, "-o", source.with_name("made.model"))
+    return run(
+        "fit", source, *known, "--topics", 2, "--anyway", "--force", *more, "-o", source.with_name("made.model")
+    )
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

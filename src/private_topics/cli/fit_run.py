@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from private_topics.audit.model_seal import model_seal
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import write_model_report
@@ -196,6 +197,7 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
 def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": str(output),
+        "sha256": model_seal(output),
         "report": None if report is None else str(report),
         "topics": len(model.components_),
         "words": model.n_features_in_,

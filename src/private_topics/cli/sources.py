@@ -128,6 +128,9 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
     """
     path, corpus = charged.ledger, charged.corpus
     if path is None and corpus is None:
+        for name, given in charged.request.items():
+            if given:
+                raise typer.BadParameter("needs --ledger and --corpus", param_hint=f"--{name.replace('_', '-')}")
         return None
     if path is None or corpus is None:
         raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
@@ -138,7 +141,7 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
             f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
         )
     key = None if charged.ids_key is None else read_key(charged.ids_key)
-    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key)
+    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key, **charged.request)
     ledger.require(unit)
     return ledger
 

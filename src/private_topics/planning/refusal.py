@@ -47,31 +47,36 @@ def hopeless(
     needed = _units_for_words(budget, settings, neighbours, informed)
     if PRECISION * n_units < needed:
         return (
-            f"Hardly any word would be found: with {_units(n_units, settings)} and epsilon {budget.epsilon:g} fewer than "
-            f"{FEWEST_WORDS} words of ordinary text reach the threshold of the vocabulary; from about {_about(needed)} on "
-            f"they do. {_HELP_WITH_WORDS}"
+            f"Hardly any word would be found: with {_units(n_units, settings)} and epsilon {budget.epsilon:g} fewer "
+            f"than {FEWEST_WORDS} words of ordinary text reach the threshold of the vocabulary; from about "
+            f"{_about(needed)} on they do. {_HELP_WITH_WORDS}"
         )
-    plans = [_plan(budget, settings, n_units, n_words, neighbours, informed) for n_words in _sizes(settings, informed)]
+    plans = [
+        _plan(budget, settings, n_units, n_words, neighbours, informed) for n_words in _sizes(settings, informed)
+    ]
     if plans[0].n_components > 1 and all(_carries_one(forecast) for forecast in plans):
         best = min(plans, key=lambda forecast: forecast.documents_needed)
         return (
-            f"One topic is all that the plan expects of {_units(n_units, settings)} at epsilon {budget.epsilon:g}, of "
-            f"{best.n_components} asked for: it would hold the word frequencies alone. {_what_helps(best, informed)}"
+            f"One topic is all that the plan expects of {_units(n_units, settings)} at epsilon {budget.epsilon:g}, "
+            f"of {best.n_components} asked for: the word frequencies. {_what_helps(best, informed)}"
         )
     return None
 
 
 class PlannedLedger(Ledger):
-    """A ledger, or None where there is none, which refuses a fit that the plan calls hopeless before it is charged."""
+    """A ledger, or None where there is none, that refuses what the plan calls hopeless before it is charged."""
 
     def __init__(self, ledger: Any, *, most_units: int | None = None) -> None:
         self._ledger, self._most_units = ledger, most_units
+        self.request = getattr(ledger, "request", None)
 
     def reserve(self, budget: PrivacyBudget, **kind: Any) -> Any:
         settings, neighbours = kind.get("settings") or {}, kind.get("neighbours") or REPLACE
         found = hopeless(budget, settings, neighbours=neighbours, most_units=self._most_units)
         if found is not None:
-            raise PrivacyError(f"Refused before anything was charged. {found} With --anyway it is fitted all the same.")
+            raise PrivacyError(
+                f"Refused before anything was charged. {found} With --anyway it is fitted all the same."
+            )
         return None if self._ledger is None else self._ledger.reserve(budget, **kind)
 
     def finish(self, entry: Any, **noted: Any) -> None:
