@@ -19,6 +19,7 @@ from private_topics.cli.screen import Screen
 from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels, unit_labels
+from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import PREFIX
 from private_topics.errors import InputError
@@ -131,6 +132,7 @@ def fit_text(
         )
     texts = texts_of(source, reading)
     screen.say(announcement(model, source.name, reading.unit, words_named(words)))
+    screen.say(read_as(texts, tokeniser))
     if isinstance(model, PrivateSpectralLDA):
         screen.say(knowledge_line(known))
     fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
@@ -168,6 +170,16 @@ def words_named(words: Vocabulary) -> str:
     if isinstance(words, CandidateVocabulary):
         return f"chosen from {words.candidates.description}, paid from the budget"
     return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
+
+
+def read_as(texts: TextSource, tokeniser: Tokeniser) -> str:
+    """How the texts are read, whatever they say: who gets this wrong fits empty documents."""
+    field = f"the field {texts.reading.field!r} (--field), " if texts.has_fields else ""
+    dropped = " and ".join(tokeniser.languages) or "no language"
+    return (
+        f"Reading {field}{texts.reading.encoding} (--encoding), without the stop words of {dropped} (--language). What "
+        "cannot be read counts as empty: `private-topics check` looks at a file beforehand."
+    )
 
 
 def announcement(model: TopicEstimator, source: str, unit: str | None, words: str) -> str:

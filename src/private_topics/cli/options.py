@@ -187,7 +187,6 @@ class Reading:
 
 ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
-ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
 Tokenising = Annotated[Reading, "language", "min_length", "stem"]
 
