@@ -32,10 +32,14 @@ A_LANGUAGE, NOTABLE, NEARLY_ALL = 0.2, 0.05, 0.5
 
 @dataclass(frozen=True)
 class Expected:
-    """What the plan expects of these many units at an epsilon; `refused`: why `fit` would refuse, if it would."""
+    """What the plan expects of so many units at an epsilon: topics, and no fewer than `fewest`.
+
+    `refused`: why `fit` would refuse, if it would.
+    """
 
     epsilon: float
     topics: int
+    fewest: int
     refused: str | None
 
 
@@ -176,7 +180,9 @@ def _expected(n_units: int, epsilon: float, english: bool) -> Expected:
     forecast = plan(
         n_units, CHOSEN_WORDS, TOPICS, epsilon=epsilon, delta=DELTA, knowledge=ENGLISH if english else None
     )
-    return Expected(epsilon, forecast.expected_topics, hopeless(PrivacyBudget(epsilon, DELTA), settings))
+    topics = forecast.expected_topics
+    fewest = topics if forecast.topic_range is None else forecast.topic_range[0]
+    return Expected(epsilon, topics, min(topics, fewest), hopeless(PrivacyBudget(epsilon, DELTA), settings))
 
 
 def _advice(found: FileCheck) -> list[tuple[bool, str]]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,7 +101,7 @@ def first_bytes(path: Path) -> bytes:
     with open_binary(path) as file:
         try:
             return file.read(SAMPLE_BYTES)
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             raise InputError(f"{str(path)!r} cannot be used: the file is truncated or damaged.") from None
 
 

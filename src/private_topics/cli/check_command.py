@@ -85,7 +85,8 @@ def _lines(found: FileCheck) -> list[tuple[str, str]]:
         lines.append(("documents per unit", f"{fewest:,} to {most:,}, median {median:g}"))
     for one in found.expected:
         refused = "" if one.refused is None else "; fit refuses without --anyway"
-        lines.append((f"epsilon {one.epsilon:g}", f"about {one.topics} of 10 topics{refused}"))
+        chance = f", perhaps {one.fewest}" if one.fewest < one.topics else ""
+        lines.append((f"epsilon {one.epsilon:g}", f"about {one.topics} of 10 topics{chance}{refused}"))
     return lines
 
 

@@ -177,8 +177,8 @@ def read_as(texts: TextSource, tokeniser: Tokeniser) -> str:
     field = f"the field {texts.reading.field!r} (--field), " if texts.has_fields else ""
     dropped = " and ".join(tokeniser.languages) or "no language"
     return (
-        f"Reading {field}{texts.reading.encoding} (--encoding), without the stop words of {dropped} (--language). What "
-        "cannot be read counts as empty: `private-topics check` looks at a file beforehand."
+        f"Reading {field}{texts.reading.encoding} (--encoding), without the stop words of {dropped} (--language). "
+        "What cannot be read counts as empty: `private-topics check` looks at a file beforehand."
     )
 
 

@@ -62,9 +62,9 @@ class DelimitedText(LineSource):
                 return
         named = " and ".join(map(repr, wanted))
         raise self._problem(
-            f"its first line must name its columns, {named} among them (once), in {reading.encoding}. Name others with "
-            "the 'field' and 'unit' parameters (--field, --unit), or its 'encoding' (--encoding); `private-topics "
-            "check` looks for them"
+            f"its first line must name its columns, {named} among them (once), in {reading.encoding}. Name others "
+            "with the 'field' and 'unit' parameters (--field, --unit), or its 'encoding' (--encoding); "
+            "`private-topics check` looks for them"
         )
 
     def _records(self) -> Iterator[Document | Broken]:
