@@ -8,6 +8,7 @@ from private_topics._version import __version__
 if TYPE_CHECKING:
     from private_topics.audit.auditing import audit_privacy
     from private_topics.audit.made_up import corpus_like
+    from private_topics.audit.model_seal import verify_model
     from private_topics.audit.models import audit_model
     from private_topics.audit.seal import sealed, verify
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from private_topics.privacy.budget import PrivacyBudget
     from private_topics.privacy.ledger.durable import DurableLedger
     from private_topics.privacy.ledger.in_memory import BudgetLedger
+    from private_topics.privacy.ledger.request import Request
     from private_topics.privacy.statement import PrivacyStatement, ReleaseLine
     from private_topics.progress import Progress
     from private_topics.reports.audit import write_audit
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "audit.auditing": ("audit_privacy",),
     "audit.made_up": ("corpus_like",),
+    "audit.model_seal": ("verify_model",),
     "audit.models": ("audit_model",),
     "audit.seal": ("sealed", "verify"),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
@@ -103,6 +106,7 @@ _HOMES = {
     "privacy.budget": ("PrivacyBudget",),
     "privacy.ledger.durable": ("DurableLedger",),
     "privacy.ledger.in_memory": ("BudgetLedger",),
+    "privacy.ledger.request": ("Request",),
     "privacy.statement": ("PrivacyStatement", "ReleaseLine"),
     "progress": ("Progress",),
     "reports.audit": ("write_audit",),
@@ -137,6 +141,7 @@ __all__ = [
     "Progress",
     "PublicKnowledge",
     "ReleaseLine",
+    "Request",
     "SparkCounts",
     "SpectralLDA",
     "Tokeniser",
@@ -179,6 +184,7 @@ __all__ = [
     "umass_coherence",
     "unigram_perplexity",
     "verify",
+    "verify_model",
     "write_audit",
     "write_comparison",
     "write_report",

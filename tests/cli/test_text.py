@@ -146,7 +146,7 @@ def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest
 def test_without_refinement_the_whole_budget_is_spent(folder: Path, tmp_path: Path) -> None:
     for vocabulary, first in (("private", "vocabulary"), ("candidates", "candidate words")):
         ran("fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, "--refine-steps", 0, "--vocabulary",
-            vocabulary, "-o", tmp_path / "model")  # fmt: skip
+            vocabulary, "-o", tmp_path / "model", "--force")  # fmt: skip
         releases = private_topics.load(tmp_path / "model").privacy_.releases
         assert releases[0].name == first
         assert sum(release.share for release in releases) == pytest.approx(1.0, abs=1e-6)

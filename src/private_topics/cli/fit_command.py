@@ -29,6 +29,8 @@ def fit(
     charged: options.Charged,
     report: options.Report = None,
     block_words: options.BlockWords = None,
+    force: options.Force = False,
+    anyway: options.Anyway = False,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
     sampler: options.Sampler = "fast",
@@ -46,6 +48,7 @@ def fit(
     from private_topics.cli.edit_command import blocked
     from private_topics.cli.knowledge import knowledge_of, worth_using
     from private_topics.cli.sources import (
+        check_new,
         check_writable,
         holds_counts,
         ledger_of,
@@ -56,6 +59,7 @@ def fit(
     )
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
+    check_new(output, force)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     counts = holds_counts(source, reading.format)
@@ -70,7 +74,8 @@ def fit(
     settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
-        settings |= {"sampler": sampler, "ledger": ledger, "neighbours": neighbours, "most_units": most_units}
+        charge = ledger if anyway else run.planned(ledger, most_units)
+        settings |= {"sampler": sampler, "ledger": charge, "neighbours": neighbours, "most_units": most_units}
         settings |= run.privacy_settings(epsilon, delta)
     model = run.new_model(topics, private=not no_privacy, **settings)
     counted = reading.unit is None and neighbours != "add-remove"  # else the number of documents is not public

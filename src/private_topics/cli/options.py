@@ -61,6 +61,11 @@ Source = Annotated[
 ]
 ModelPath = Annotated[Path, Argument(metavar="MODEL", help="A file written by `fit`.")]
 ModelOutput = Annotated[Path, Option("--output", "-o", help="Model file to write.")]
+Force = Annotated[bool, Option("--force", help="Replace an output file that exists.")]
+Anyway = Annotated[
+    bool,
+    Option("--anyway", help="Fit even where `plan` expects one topic or hardly any word of these public numbers."),
+]
 Topics = Annotated[int, Option("--topics", "-k", min=1, help="Number of topics.")]
 Epsilon = Annotated[float, Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak.")]
 Delta = Annotated[float, Option(help="Keep it well below one over the number of units.")]
@@ -177,7 +182,6 @@ class Reading(Words):
 
 ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", *WORDS, "strict"]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
-ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
 Tokenising = Annotated[Reading, *WORDS]
 ReadingForShares = Annotated[Reading, "field", "unit", "format", "encoding"]
@@ -219,6 +223,13 @@ class Charged:
         Option(help="Who runs it, as the ledger notes. If not given: $PRIVATE_TOPICS_WHO, else the login name."),
     ] = None
     ids_key: IdsKey = None
+    requested_by: Annotated[str, Option(help="Who asked for it: noted in the ledger and in the model.")] = ""
+    approved_by: Annotated[str, Option(help="Who approved it: noted there too.")] = ""
+    reason: Annotated[str, Option(help="What it is for: noted there too.")] = ""
+
+    @property
+    def request(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in ("requested_by", "approved_by", "reason")}
 
 
 LedgerOfCorpus = Annotated[Charged, "ledger", "corpus"]

@@ -159,6 +159,9 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
     """
     path, corpus = charged.ledger, charged.corpus
     if path is None and corpus is None:
+        for name, given in charged.request.items():
+            if given:
+                raise typer.BadParameter("needs --ledger and --corpus", param_hint=f"--{name.replace('_', '-')}")
         return None
     if path is None or corpus is None:
         raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
@@ -169,7 +172,7 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
             f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
         )
     key = None if charged.ids_key is None else read_key(charged.ids_key)
-    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key)
+    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key, **charged.request)
     ledger.require(unit)
     return ledger
 
@@ -197,6 +200,15 @@ def read_ids(source: Path, field: str | None, reading: Reading) -> set[str]:
         return set(unit_labels(source))
     chosen = {name: getattr(reading, name) for name in ("format", "field", "encoding")}
     return {label for _, label in open_texts(source, unit=field, **chosen) if label is not None}
+
+
+def check_new(path: Path, force: bool) -> None:
+    """Refuse, before a budget is spent, to replace what was paid for."""
+    if not force and os.path.lexists(path):
+        raise InputError(
+            f"{str(path)!r} exists, and what a budget was spent on is not replaced: give another name, or --force. "
+            "Nothing was charged."
+        )
 
 
 def check_writable(*paths: Path | None) -> None:

@@ -42,11 +42,13 @@ def private(
     ] = None,
     reading: options.ReadingOfText,
     charged: options.Charged,
+    force: options.Force = False,
     shown: options.Output,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
     screen = Screen(shown.quiet)
     from private_topics.cli.sources import (
+        check_new,
         check_writable,
         holds_counts,
         ledger_of,
@@ -58,6 +60,7 @@ def private(
     from private_topics.estimators.texts import list_text, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
+    check_new(output, force)
     check_writable(output)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     budget = PrivacyBudget(epsilon, delta)

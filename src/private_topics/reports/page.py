@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from private_topics._version import versions
+from private_topics.audit.model_seal import UNSEALED, seal_page
 from private_topics.errors import InputError
 from private_topics.whole_files import write_whole_text
 
@@ -33,9 +34,13 @@ def write_page(path: str | os.PathLike[str], template: str, context: dict[str, A
     allowed = " ".join(f"'sha256-{_digest(text)}'" for text in [sheet, *styles])
     wrote = [(name.replace("python", "Python"), version) for name, version in versions().items()]
     page = environment.get_template(template).render(
-        **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=wrote
+        **context,
+        sheet=Markup(sheet),
+        security=Markup(SECURITY.format(styles=allowed)),
+        versions=wrote,
+        page_seal=UNSEALED,
     )
-    write_whole_text(path, page)
+    write_whole_text(path, seal_page(page))
     return Path(path)
 
 

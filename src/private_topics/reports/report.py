@@ -89,6 +89,7 @@ def write_report(
         "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
         "audit": None if audit is None else audit_context(audit),
+        "sign_off": getattr(model, "sign_off_", None),
     }
     context |= _privacy(model, statement) | _looked_at(model, names)
     return write_page(path, "report.html", context, [GRAPH_STYLE])

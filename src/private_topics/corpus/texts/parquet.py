@@ -67,7 +67,11 @@ class ParquetTexts(TextSource):
 
         for name in self._wanted:
             if schema.names.count(name) != 1:
-                raise self._problem(f"it needs the column {name!r} (once)")
+                which = "field" if name == self.reading.field else "unit"
+                raise self._problem(
+                    f"it needs the column {name!r} (once). Name another with the {which!r} parameter (--{which}); "
+                    "`private-topics check` looks for it"
+                )
             kind = schema.field(name).type
             kind = kind.value_type if types.is_dictionary(kind) else kind
             is_text = types.is_string(kind) or types.is_large_string(kind)
@@ -103,6 +107,18 @@ def parquet_metadata(path: Path) -> dict[bytes, bytes]:
     open_binary(path).close()
     schema = _guarded(path, arrow().parquet.read_schema, path)
     return dict(schema.metadata or {})
+
+
+def first_rows(path: Path, count: int) -> list[dict[str, Any]]:
+    """The text and whole numbers of the first rows, by column, for those who look at a file."""
+    from pyarrow import types
+
+    file = _guarded(path, arrow().parquet.ParquetFile, path)
+    schema = file.schema_arrow
+    flat = [one.name for one in schema if types.is_integer(one.type) or types.is_string(one.type)]
+    flat += [one.name for one in schema if types.is_large_string(one.type) or types.is_dictionary(one.type)]
+    batch = _guarded(path, next, file.iter_batches(count, columns=flat), None)
+    return [] if batch is None else _guarded(path, batch.to_pylist)
 
 
 def _values(column: Any, limit: int) -> Iterator[Any]:

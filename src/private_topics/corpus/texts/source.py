@@ -133,7 +133,10 @@ class TextSource(ABC):
         if seen == 0:
             raise self._problem("it holds no documents")
         if given == 0:
-            raise self._problem(f"no record has a unit in the field {self.reading.unit!r}")
+            raise self._problem(
+                f"no record has a unit in the field {self.reading.unit!r}. Name another with the 'unit' parameter "
+                "(--unit); `private-topics check` looks for it"
+            )
         self.skipped, self.left_out = skipped, seen - given
 
     def _decoded(self, raw: bytes) -> tuple[str, str | None]:

@@ -62,7 +62,11 @@ class DelimitedText(LineSource):
             if problem is None and stop > len(names) and all(self._names.count(name) == 1 for name in wanted):
                 return
         named = " and ".join(map(repr, wanted))
-        raise self._problem(f"its first line must name its columns, {named} among them (once)")
+        raise self._problem(
+            f"its first line must name its columns, {named} among them (once), in {reading.encoding}. Name others "
+            "with the 'field' and 'unit' parameters (--field, --unit), or its 'encoding' (--encoding); "
+            "`private-topics check` looks for them"
+        )
 
     def _records(self) -> Iterator[Document | Classified | Broken]:
         lines = self._lines()

@@ -18,6 +18,7 @@ from private_topics._version import __version__
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.binding import Binding, checked_neighbours, checked_unit, today
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.ledger.reservations import (
     SET_ASIDE,
     Guarantee,
@@ -184,6 +185,12 @@ class FitAccount:
         self._day = today()
         if isinstance(ledger, Ledger):
             ledger.require(neighbours=neighbours)
+
+    @property
+    def request(self) -> Request:
+        """Who asked for the fit, who approved it and why, as far as the ledger was told."""
+        found = getattr(self._ledger, "request", None)
+        return found if isinstance(found, Request) else Request()
 
     @property
     def reserve(self) -> Callable[..., None] | None:
