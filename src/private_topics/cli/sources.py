@@ -17,10 +17,11 @@ from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
+from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList
 from private_topics.errors import InputError, LedgerError
-from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabulary, PrivateVocabulary, Vocabulary
-from private_topics.estimators.vocabularies import Selection
+from private_topics.estimators import choices
+from private_topics.estimators.choices import CANDIDATES, PRIVATE, asks_for_candidates, vocabulary_named
+from private_topics.estimators.texts import CorpusVocabulary, Vocabulary
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.whole_files import ONLY_MINE, whole_file
@@ -28,9 +29,6 @@ from private_topics.whole_files import ONLY_MINE, whole_file
 PROBE_BYTES = 2**20
 """A disk that cannot hold this many is full."""
 KEY_BYTES, LARGEST_KEY = 32, 4_096
-CANDIDATES = "candidates"
-MOST_CANDIDATES = 50_000
-"""Of a named list, if it has as many. A word that nobody uses costs little, and one that is missing is lost."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
@@ -60,51 +58,23 @@ def vocabulary_of(
     known: KnowledgeSource | None = None,
 ) -> Vocabulary:
     """The vocabulary that is named; if none is, one chosen among the words of public knowledge, or a private one."""
-    listed = None if known is None else known.word_list
-    chosen = named or ("corpus" if no_privacy else "private" if listed is None else CANDIDATES)
-    if chosen == "private":
-        return selection(None, size, None, tokeniser)
-    if chosen == CANDIDATES and listed is not None:
-        return CandidateVocabulary(listed) if size is None else CandidateVocabulary(listed, size)
-    if asks_for_candidates(chosen):
-        return selection(chosen.removeprefix(CANDIDATES).removeprefix(":"), size, None, tokeniser)
-    if chosen == "corpus":
-        if not no_privacy:
-            raise typer.BadParameter(
-                "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
-                param_hint="--vocabulary",
-            )
+    if named == "corpus" and not no_privacy:
+        raise typer.BadParameter(
+            "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
+            param_hint="--vocabulary",
+        )
+    if named == "corpus" or (no_privacy and not named):
         return CorpusVocabulary() if size is None else CorpusVocabulary(size)
-    return public_list(chosen, size, tokeniser, "--vocabulary-size")
-
-
-def asks_for_candidates(vocabulary: str) -> bool:
-    return vocabulary == CANDIDATES or vocabulary.startswith(f"{CANDIDATES}:")
-
-
-def selection(candidates: str | None, size: int | None, most_words: int | None, tokeniser: Tokeniser) -> Selection:
-    """A vocabulary to release: of any words, or of those of a public list, which is read now. None: as usual."""
-    given = {"size": size, "most_words_per_unit": most_words}
-    limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if candidates is None:
-        return PrivateVocabulary(**limits)
-    return CandidateVocabulary(candidates_of(candidates, tokeniser), **limits)
-
-
-def candidates_of(named: str, tokeniser: Tokeniser) -> WordList:
-    """Public candidates: a file, `list:NAME`, or, where nothing is named, the list of the tokeniser's language."""
-    if not named:
-        named = PREFIX + (tokeniser.languages[0] if tokeniser.languages else "english")
-    return public_list(named, MOST_CANDIDATES if named.startswith(PREFIX) else None, tokeniser, "--vocabulary-size")
+    if named and named != PRIVATE and not asks_for_candidates(named):
+        return public_list(named, size, tokeniser, "--vocabulary-size")
+    return vocabulary_named(named, size, tokeniser, known)
 
 
 def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:
     """A public list: `list:NAME`, of which `size` words are taken, or a file, which is taken as it is."""
-    if named.startswith(PREFIX):
-        return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
-    if size is not None:
+    if size is not None and not named.startswith(PREFIX):
         raise typer.BadParameter("a list from a file is used as it is", param_hint=size_option)
-    return read_word_list(named)
+    return choices.public_list(named, size, tokeniser)
 
 
 def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:

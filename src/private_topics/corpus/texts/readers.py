@@ -79,6 +79,11 @@ def open_texts(
     max_record_bytes : a longer record is broken.
     """
     reading = Reading(field, unit, encoding, strict, max_record_bytes)
+    if not isinstance(path, str | os.PathLike) or "\n" in os.fspath(path):
+        raise InputError(
+            "The 'path' parameter of open_texts must name a file or folder. Texts in memory need no opening: pass "
+            "them to fit_texts, or a data frame to PrivateTopics."
+        )
     path = Path(path)
     found = detect_format(path) if format is None else format
     if found == COUNTS:
