@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
     )
     from private_topics.estimators.private import PrivateSpectralLDA
+    from private_topics.estimators.private_topics import PrivateTopics
     from private_topics.estimators.saving import load
     from private_topics.estimators.spectral import SpectralLDA
     from private_topics.estimators.texts import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         fit_texts,
         make_vocabulary,
     )
+    from private_topics.estimators.topic_list import Topic, TopicWord, topics_of
     from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
     from private_topics.evaluation.coherence import npmi_coherence, topic_diversity, umass_coherence
     from private_topics.evaluation.perplexity import document_completion_perplexity, unigram_perplexity
@@ -67,6 +69,7 @@ _HOMES = {
     "engines.spark.counts": ("SparkCounts",),
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
     "estimators.private": ("PrivateSpectralLDA",),
+    "estimators.private_topics": ("PrivateTopics",),
     "estimators.saving": ("load",),
     "estimators.spectral": ("SpectralLDA",),
     "estimators.texts": (
@@ -77,6 +80,7 @@ _HOMES = {
         "fit_texts",
         "make_vocabulary",
     ),
+    "estimators.topic_list": ("Topic", "TopicWord", "topics_of"),
     "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
@@ -114,6 +118,7 @@ __all__ = [
     "PrivacyStatement",
     "PrivacyWarning",
     "PrivateSpectralLDA",
+    "PrivateTopics",
     "PrivateVariationalLDA",
     "PrivateVocabulary",
     "Progress",
@@ -122,6 +127,8 @@ __all__ = [
     "SparkCounts",
     "SpectralLDA",
     "Tokeniser",
+    "Topic",
+    "TopicWord",
     "VariationalLDA",
     "WordList",
     "__version__",
@@ -145,6 +152,7 @@ __all__ = [
     "topic_diversity",
     "topic_error_l1",
     "topic_error_l2",
+    "topics_of",
     "umass_coherence",
     "unigram_perplexity",
     "verify",

@@ -25,7 +25,7 @@ ONE_TEXT = (
 
 
 def texts_of(data: Any, text: str | None, unit: str | None, caller: str) -> Iterable[str | Document]:
-    """The texts in `data`, with the labels of their units where `unit` names a column; to be read any number of times.
+    """The texts in `data`, with the labels of their units where `unit` names a column; to be read as often as needed.
 
     A string or `Path` is a file or folder, as `open_texts` reads it.
     """
@@ -66,7 +66,7 @@ def plain_texts(data: Any, caller: str) -> Iterable[str | Document]:
 
 
 def refuse_other_than_texts(texts: Any, caller: str) -> None:
-    """Refuse what would be iterated as something else: a frame as the names of its columns, a string as its letters."""
+    """Refuse what would be read as something else: a frame as the names of its columns, a string as its letters."""
     if isinstance(texts, str):
         raise InputError(f"{caller} takes a list of texts. {ONE_TEXT}")
     if column_names(texts) is not None:
