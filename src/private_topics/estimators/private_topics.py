@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from private_topics.corpus.texts.frames import ONE_TEXT, column_names, index_of, texts_of
+from private_topics.corpus.texts.frames import ONE_TEXT, has_columns, index_of, texts_of
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, read_word_list
 from private_topics.errors import InputError, PrivacyError, require, warn_user
@@ -50,12 +50,13 @@ class PrivateTopics(NotebookView, BaseEstimator):
     ----------
     n_topics : number of topics asked for; if the budget carries fewer, the model uses fewer and says so.
     epsilon, delta : the guarantee. Keep delta well below one over the number of units.
-    vocabulary : "candidates": words that many units use, chosen under the budget among those that the knowledge names;
-        where it names none, the same as "private": any words that many units use, for more of the budget. Or a public
-        list: words, a path to a file with one per line, "list:english" (or another language), "candidates:list:german"
-        to choose from one; a `WordList`, `PrivateVocabulary` or `CandidateVocabulary`.
+    vocabulary : "candidates": words that many units use, chosen under the budget among those that the knowledge
+        names; where it names none, the same as "private": any words that many units use, for more of the budget.
+        Or a public list: words, a path to a file with one per line, "list:english" (or another language);
+        "candidates:list:german" to choose from one; a `WordList`, `PrivateVocabulary` or `CandidateVocabulary`.
     knowledge : what is publicly known of words. "english", for texts in English; None; a path to word vectors; a
-        `PublicKnowledge`, with a public list of its words; a list of public texts. Nothing made from the private texts.
+        `PublicKnowledge`, with a public list of its words; a list of public texts. None of it may come from the
+        private texts.
     language : whose stop words are dropped: a name, several names, or None.
     extra_stop_words : further words to drop, from outside the corpus.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, or the path of a ledger's file, with `corpus`.
@@ -150,11 +151,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
         if isinstance(data, str):
             raise InputError(f"{caller} takes texts. {ONE_TEXT}")
-        if text is None and getattr(self, "text_", None) is not None:
-            has_columns = column_names(data) is not None or (
-                isinstance(data, list) and data and type(data[0]) is dict
-            )
-            text = self.text_ if has_columns else None
+        if text is None and has_columns(data):
+            text = self.text_
         parts = list(text_proportions(self.model_, texts_of(data, text, None, caller), self.n_jobs))
         found = np.concatenate(parts) if parts else np.empty((0, len(self.components_)))
         if unknown := unknown_rows(found):
@@ -182,8 +180,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` or the command `fit` wrote for texts. It names its vocabulary and its knowledge in
-        its statement; the parameters of those names are the usual ones."""
+        """Read a model of texts that `save` or the command `fit` wrote. Its statement names its vocabulary and its
+        knowledge; the parameters of those names are the usual ones."""
         model = PrivateSpectralLDA.load(path)
         if not hasattr(model, "tokeniser_"):
             raise InputError(FITTED_TO_COUNTS)
@@ -223,8 +221,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
         if isinstance(given, Vocabulary):
             return given
         raise InputError(
-            f"The 'vocabulary' parameter of {type(self).__name__} must be a name, a path, a list of words, a WordList, "
-            f"a PrivateVocabulary or a CandidateVocabulary. Got an object of type {type(given).__name__!r} instead."
+            f"The 'vocabulary' parameter of {type(self).__name__} must be a name, a path, a list of words, a "
+            f"WordList, a PrivateVocabulary or a CandidateVocabulary. Got an object of type {type(given).__name__!r} instead."
         )
 
     def _opened_ledger(self, unit: str | None) -> Any:

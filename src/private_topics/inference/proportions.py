@@ -1,7 +1,7 @@
 """Counts and a fixed topic model → each document's topic proportions: the fixed point of `fold_in`, reached sooner.
 
-The fits take a fixed number of rounds (`fold_in.py`): what they add up must be the same on every machine. Here nothing
-is added up over documents, so each goes on until its proportions no longer move. Plain rounds approach the
+The fits take a fixed number of rounds (`fold_in.py`): what they add up must be the same on every machine. Here
+nothing is added up over documents, so each goes on until its proportions no longer move. Plain rounds approach the
 fixed point slowly where two topics share words; after a few of them, every second one is extrapolated along the way
 that the last two took (SQUAREM: Varadhan & Roland 2008, scheme S3). A document's result is a function of its
 own counts and the model alone.

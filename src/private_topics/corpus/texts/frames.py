@@ -80,7 +80,7 @@ def refuse_other_than_texts(texts: Any, caller: str) -> None:
             f"{type(texts).__name__!r} instead."
         )
     if getattr(texts, "ndim", 1) != 1:
-        raise InputError(f"{caller} takes texts in one dimension. Got {texts.ndim} dimensions instead.")
+        raise InputError(f"{caller} takes texts in one dimension, such as one column of an array.")
     if _rows(texts) is not None:
         raise InputError(
             f"{caller} takes texts, not dicts: pass their texts, or use PrivateTopics.fit(rows, text='text')."
@@ -96,6 +96,11 @@ def column_names(data: Any) -> list[Any] | None:
     if names is None or callable(names) or not hasattr(data, "__getitem__"):
         return None
     return list(names)
+
+
+def has_columns(data: Any) -> bool:
+    """Whether `text` can name a column of this input: a frame, a list of dicts, a file."""
+    return column_names(data) is not None or _rows(data) is not None or isinstance(data, os.PathLike)
 
 
 def index_of(data: Any) -> Any:
