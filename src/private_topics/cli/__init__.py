@@ -8,8 +8,10 @@ from private_topics.cli.audit_command import audit
 from private_topics.cli.budget import budget_app, plan
 from private_topics.cli.check_command import check
 from private_topics.cli.demo_command import demo, reproduce_paper
+from private_topics.cli.export_command import export
 from private_topics.cli.fit_command import fit
-from private_topics.cli.models import evaluate, report, show_topics, transform
+from private_topics.cli.models import evaluate, report, show_topics
+from private_topics.cli.transform_command import transform
 from private_topics.cli.vocabulary import vocabulary_app
 
 __all__ = ["app", "main"]
@@ -21,6 +23,7 @@ app.command("topics")(show_topics)
 app.command()(transform)
 app.command()(evaluate)
 app.command()(report)
+app.command()(export)
 app.command()(plan)
 app.add_typer(vocabulary_app, name="vocabulary")
 app.add_typer(budget_app, name="budget")

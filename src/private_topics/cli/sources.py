@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList
 from private_topics.errors import InputError, LedgerError
 from private_topics.estimators import choices
+from private_topics.estimators.applying import FITTED_TO_COUNTS
 from private_topics.estimators.choices import CANDIDATES, PRIVATE, asks_for_candidates, vocabulary_named
 from private_topics.estimators.texts import CorpusVocabulary, Vocabulary
 from private_topics.knowledge.sources import KnowledgeSource
@@ -79,16 +81,24 @@ def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option:
 
 def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:
     """New documents as the model counts them: text by its own words and tokeniser, or counts as they are."""
+    documents, is_text = texts_or_counts(model, source, reading)
+    return count_texts(documents, list(model.feature_names_in_), model.tokeniser_) if is_text else documents
+
+
+def texts_or_counts(model: Any, source: Path, reading: Reading, label: str | None = None) -> tuple[Any, bool]:
+    """New documents for a model, and whether they are texts; `label`: the field whose values go with the texts."""
     if holds_counts(source, reading.format):
+        if label is not None:
+            raise InputError("Counts have no fields: --id needs text.")
         corpus = as_blocks(str(source))
         if corpus.n_words != model.n_features_in_:
             raise InputError(
                 f"The corpus has {corpus.n_words} words, the model {model.n_features_in_}: not the same vocabulary."
             )
-        return corpus
+        return corpus, False
     if not hasattr(model, "tokeniser_"):
-        raise InputError("The model was fitted to counts and does not know how text becomes words: give counts.")
-    return count_texts(texts_of(source, reading), list(model.feature_names_in_), model.tokeniser_)
+        raise InputError(FITTED_TO_COUNTS)
+    return texts_of(source, replace(reading, unit=label)), True
 
 
 def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> DurableLedger | None:

@@ -115,6 +115,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
     privacy_ = _of_model("privacy_", "What was released, and what is guaranteed.")
     supported_components_ = _of_model("supported_components_", "Directions above the noise.")
     spectrum_ = _of_model("spectrum_", "Of the released second moment.")
+    n_components = property(lambda self: self.n_topics, doc="Topics asked for, as reports look it up.")
 
     def fit(self, data: Any, text: str | None = None, unit: str | None = None) -> Self:
         """Learn topics from texts. Every fit spends its budget anew; a `ledger` keeps several within one total.
@@ -222,7 +223,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
             return given
         raise InputError(
             f"The 'vocabulary' parameter of {type(self).__name__} must be a name, a path, a list of words, a "
-            f"WordList, a PrivateVocabulary or a CandidateVocabulary. Got an object of type {type(given).__name__!r} instead."
+            "WordList, a PrivateVocabulary or a CandidateVocabulary. Got an object of type "
+            f"{type(given).__name__!r} instead."
         )
 
     def _opened_ledger(self, unit: str | None) -> Any:
