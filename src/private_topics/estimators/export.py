@@ -42,8 +42,8 @@ def export_topics(model: Any, path: str | os.PathLike[str], *, format: str | Non
     chosen = file.suffix.removeprefix(".") if format is None else format
     if chosen not in FORMATS:
         raise InputError(
-            f"The 'format' parameter of export_topics must be one of {FORMATS}, or None for a name that ends in .json "
-            f"or .parquet. Got {format!r} instead."
+            f"The 'format' parameter of export_topics must be one of {FORMATS}, or None for a name that ends in "
+            f".json or .parquet. Got {format!r} instead."
         )
     if chosen == "parquet":
         _write_parquet(model, file, n_words)
