@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from private_topics.estimators.edited import Edits
     from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
     from private_topics.estimators.private import PrivateSpectralLDA
+    from private_topics.estimators.private_topics import PrivateTopics
     from private_topics.estimators.saving import load
     from private_topics.estimators.shares_table import ClassShares
     from private_topics.estimators.spectral import SpectralLDA
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         fit_texts,
         make_vocabulary,
     )
+    from private_topics.estimators.topic_list import Topic, TopicWord, topics_of
     from private_topics.estimators.variational import PrivateVariationalLDA, VariationalLDA
     from private_topics.evaluation.coherence import npmi_coherence, topic_diversity, umass_coherence
     from private_topics.evaluation.labels import labels, labels_of
@@ -81,6 +83,7 @@ _HOMES = {
     "estimators.edits": ("block_words", "drop_topics", "merge_topics", "name_topics", "rename_topics"),
     "estimators.class_shares": ("class_shares",),
     "estimators.private": ("PrivateSpectralLDA",),
+    "estimators.private_topics": ("PrivateTopics",),
     "estimators.saving": ("load",),
     "estimators.shares_table": ("ClassShares",),
     "estimators.spectral": ("SpectralLDA",),
@@ -92,6 +95,7 @@ _HOMES = {
         "fit_texts",
         "make_vocabulary",
     ),
+    "estimators.topic_list": ("Topic", "TopicWord", "topics_of"),
     "estimators.variational": ("PrivateVariationalLDA", "VariationalLDA"),
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
     "evaluation.labels": ("labels", "labels_of"),
@@ -136,6 +140,7 @@ __all__ = [
     "PrivacyStatement",
     "PrivacyWarning",
     "PrivateSpectralLDA",
+    "PrivateTopics",
     "PrivateVariationalLDA",
     "PrivateVocabulary",
     "Progress",
@@ -145,6 +150,8 @@ __all__ = [
     "SparkCounts",
     "SpectralLDA",
     "Tokeniser",
+    "Topic",
+    "TopicWord",
     "VariationalLDA",
     "WordList",
     "__version__",
@@ -181,6 +188,7 @@ __all__ = [
     "topic_diversity",
     "topic_error_l1",
     "topic_error_l2",
+    "topics_of",
     "umass_coherence",
     "unigram_perplexity",
     "verify",

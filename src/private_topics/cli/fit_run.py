@@ -16,7 +16,7 @@ from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import looked_at, write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
-from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
+from private_topics.cli.sources import read_names, texts_of
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels, unit_labels
 from private_topics.corpus.texts.source import TextSource
@@ -24,6 +24,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import PREFIX
 from private_topics.errors import InputError
 from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.choices import asks_for_candidates
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (

@@ -1,10 +1,8 @@
-"""What can be done with a fitted model: show its topics, apply it, score it, report on it."""
+"""What can be done with a fitted model: show its topics, score it, report on it."""
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,9 +14,8 @@ from rich.text import Text
 from private_topics.cli import options
 from private_topics.cli.edit_command import edits_line
 from private_topics.cli.screen import Screen, plain, print_json
-from private_topics.whole_files import whole_file, write_whole_text
+from private_topics.cli.transform_command import NOT_COVERED
 
-NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
 
 
@@ -113,43 +110,6 @@ def looked_at(top: list[list[str]]) -> list[str]:
 
 
 @options.grouped
-def transform(
-    *,
-    model: options.ModelPath,
-    source: options.Source,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write (.npy or .csv); standard output if not given."),
-    ] = None,
-    reading: options.ReadingForModel,
-    quiet: options.Quiet = False,
-) -> None:
-    """Topic proportions of each document, one row per document. They are not private."""
-    if output is not None and output.suffix not in (".npy", ".csv"):
-        raise typer.BadParameter("give a name that ends in .npy or .csv", param_hint="--output")
-    import numpy as np
-
-    from private_topics.cli.sources import check_writable, counts_for
-    from private_topics.estimators.saving import load
-
-    check_writable(output)
-    fitted = load(model)
-    corpus = counts_for(fitted, source, reading)
-    Screen(quiet).say(NOT_COVERED)
-    proportions = (fitted.transform(block) for block in corpus)
-    if output is None:
-        _write_csv(sys.stdout, proportions)
-    elif output.suffix == ".csv":
-        text = io.StringIO()
-        _write_csv(text, proportions)
-        write_whole_text(output, text.getvalue())
-    else:
-        rows = np.vstack(list(proportions))
-        with whole_file(output) as file:
-            np.save(file, rows, allow_pickle=False)
-
-
-@options.grouped
 def evaluate(
     *,
     model: options.ModelPath,
@@ -223,9 +183,3 @@ def marginal_of(model: Any) -> Any:
     """The word distribution of the model without telling topics apart."""
     marginal = model.doc_topic_prior_ @ model.components_
     return marginal / marginal.sum()
-
-
-def _write_csv(file: Any, proportions: Iterator[Any]) -> None:
-    for rows in proportions:
-        for row in rows:
-            file.write(",".join(f"{value:.8g}" for value in row) + "\n")

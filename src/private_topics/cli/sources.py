@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
+from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList
 from private_topics.errors import InputError, LedgerError
-from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabulary, PrivateVocabulary, Vocabulary
-from private_topics.estimators.vocabularies import Selection
+from private_topics.estimators import choices
+from private_topics.estimators.applying import FITTED_TO_COUNTS
+from private_topics.estimators.choices import CANDIDATES, PRIVATE, asks_for_candidates, vocabulary_named
+from private_topics.estimators.texts import CorpusVocabulary, Vocabulary
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.whole_files import ONLY_MINE, whole_file
@@ -28,9 +31,6 @@ from private_topics.whole_files import ONLY_MINE, whole_file
 PROBE_BYTES = 2**20
 """A disk that cannot hold this many is full."""
 KEY_BYTES, LARGEST_KEY = 32, 4_096
-CANDIDATES = "candidates"
-MOST_CANDIDATES = 50_000
-"""Of a named list, if it has as many. A word that nobody uses costs little, and one that is missing is lost."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
@@ -91,65 +91,45 @@ def vocabulary_of(
     known: KnowledgeSource | None = None,
 ) -> Vocabulary:
     """The vocabulary that is named; if none is, one chosen among the words of public knowledge, or a private one."""
-    listed = None if known is None else known.word_list
-    chosen = named or ("corpus" if no_privacy else "private" if listed is None else CANDIDATES)
-    if chosen == "private":
-        return selection(None, size, None, tokeniser)
-    if chosen == CANDIDATES and listed is not None:
-        return CandidateVocabulary(listed) if size is None else CandidateVocabulary(listed, size)
-    if asks_for_candidates(chosen):
-        return selection(chosen.removeprefix(CANDIDATES).removeprefix(":"), size, None, tokeniser)
-    if chosen == "corpus":
-        if not no_privacy:
-            raise typer.BadParameter(
-                "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
-                param_hint="--vocabulary",
-            )
+    if named == "corpus" and not no_privacy:
+        raise typer.BadParameter(
+            "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
+            param_hint="--vocabulary",
+        )
+    if named == "corpus" or (no_privacy and not named):
         return CorpusVocabulary() if size is None else CorpusVocabulary(size)
-    return public_list(chosen, size, tokeniser, "--vocabulary-size")
-
-
-def asks_for_candidates(vocabulary: str) -> bool:
-    return vocabulary == CANDIDATES or vocabulary.startswith(f"{CANDIDATES}:")
-
-
-def selection(candidates: str | None, size: int | None, most_words: int | None, tokeniser: Tokeniser) -> Selection:
-    """A vocabulary to release: of any words, or of those of a public list, which is read now. None: as usual."""
-    given = {"size": size, "most_words_per_unit": most_words}
-    limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if candidates is None:
-        return PrivateVocabulary(**limits)
-    return CandidateVocabulary(candidates_of(candidates, tokeniser), **limits)
-
-
-def candidates_of(named: str, tokeniser: Tokeniser) -> WordList:
-    """Public candidates: a file, `list:NAME`, or, where nothing is named, the list of the tokeniser's language."""
-    if not named:
-        named = PREFIX + (tokeniser.languages[0] if tokeniser.languages else "english")
-    return public_list(named, MOST_CANDIDATES if named.startswith(PREFIX) else None, tokeniser, "--vocabulary-size")
+    if named and named != PRIVATE and not asks_for_candidates(named):
+        return public_list(named, size, tokeniser, "--vocabulary-size")
+    return vocabulary_named(named, size, tokeniser, known)
 
 
 def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:
     """A public list: `list:NAME`, of which `size` words are taken, or a file, which is taken as it is."""
-    if named.startswith(PREFIX):
-        return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
-    if size is not None:
+    if size is not None and not named.startswith(PREFIX):
         raise typer.BadParameter("a list from a file is used as it is", param_hint=size_option)
-    return read_word_list(named)
+    return choices.public_list(named, size, tokeniser)
 
 
 def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:
     """New documents as the model counts them: text by its own words and tokeniser, or counts as they are."""
+    documents, is_text = texts_or_counts(model, source, reading)
+    return count_texts(documents, list(model.feature_names_in_), model.tokeniser_) if is_text else documents
+
+
+def texts_or_counts(model: Any, source: Path, reading: Reading, label: str | None = None) -> tuple[Any, bool]:
+    """New documents for a model, and whether they are texts; `label`: the field whose values go with the texts."""
     if holds_counts(source, reading.format):
+        if label is not None:
+            raise InputError("Counts have no fields: --id needs text.")
         corpus = as_blocks(str(source))
         if corpus.n_words != model.n_features_in_:
             raise InputError(
                 f"The corpus has {corpus.n_words} words, the model {model.n_features_in_}: not the same vocabulary."
             )
-        return corpus
+        return corpus, False
     if not hasattr(model, "tokeniser_"):
-        raise InputError("The model was fitted to counts and does not know how text becomes words: give counts.")
-    return count_texts(texts_of(source, reading), list(model.feature_names_in_), model.tokeniser_)
+        raise InputError(FITTED_TO_COUNTS)
+    return texts_of(source, replace(reading, unit=label)), True
 
 
 def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> DurableLedger | None:

@@ -52,11 +52,11 @@ def private(
         check_writable,
         holds_counts,
         ledger_of,
-        selection,
         texts_of,
         tokeniser_of,
         unit_of,
     )
+    from private_topics.estimators.choices import selection
     from private_topics.estimators.texts import list_text, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 

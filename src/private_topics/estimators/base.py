@@ -29,11 +29,9 @@ from private_topics.estimators.saving import (
 )
 from private_topics.evaluation.perplexity import document_completion_perplexity
 from private_topics.evaluation.relevance import check_lambda, ranked
-from private_topics.inference.fold_in import fold_in
+from private_topics.inference.proportions import proportions
 from private_topics.parameters import check_integer, check_parameters
 from private_topics.threads import limited_threads
-
-TRANSFORM_ROUNDS = 50
 
 
 @contextmanager
@@ -78,16 +76,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         counts = self._check_counts(X, "transform")
         word_topics = np.ascontiguousarray(self.components_.T)
         with limited_threads(self.n_jobs):
-            gamma, _ = fold_in(
-                counts.indptr,
-                counts.indices,
-                counts.data,
-                word_topics,
-                self.doc_topic_prior_,
-                TRANSFORM_ROUNDS,
-            )
-        proportions: np.ndarray = gamma / gamma.sum(axis=1, keepdims=True)
-        return proportions
+            return proportions(counts.indptr, counts.indices, counts.data, word_topics, self.doc_topic_prior_)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity: topics of one half of each document, scored on its other half."""

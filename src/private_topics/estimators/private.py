@@ -10,6 +10,7 @@ import numpy as np
 
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
+from private_topics.estimators.notebook import NotebookView
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
 from private_topics.fits.fit import BudgetSplit, Fit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
@@ -23,7 +24,7 @@ from private_topics.progress import progress_of
 from private_topics.releases.units import MOST_UNITS
 
 
-class PrivateSpectralLDA(TopicEstimator):
+class PrivateSpectralLDA(NotebookView, TopicEstimator):
     """Latent Dirichlet allocation with (epsilon, delta)-differential privacy for documents, or users.
 
     The vocabulary (the columns of X) and the number of documents are taken as public; the latter is not with

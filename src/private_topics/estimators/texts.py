@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
+from private_topics.corpus.texts.frames import refuse_other_than_texts
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, with_phrases
@@ -82,7 +83,8 @@ def fit_texts(
     model : `PrivateSpectralLDA`, whose `ledger` is charged once for vocabulary and topics, or `SpectralLDA`. With a
         `PrivateVocabulary` or `CandidateVocabulary` its `budget_split`, if not None, needs a fraction for the
         vocabulary. The `knowledge` of the model goes with a public list of as many words.
-    texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice.
+    texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice, such as
+        one column of a data frame; a whole frame is for `PrivateTopics`.
     vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged, and so is a `CandidateVocabulary`, which
         chooses among public words; a `CorpusVocabulary` is refused for a private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
@@ -92,6 +94,7 @@ def fit_texts(
     progress : notified of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    refuse_other_than_texts(texts, "fit_texts")
     vocabulary = _with_phrases(vocabulary, tokeniser)
     if isinstance(model, PrivateSpectralLDA):
         if not isinstance(vocabulary, Selection | WordList):
@@ -141,6 +144,7 @@ def make_vocabulary(
     check(CONSTRAINTS["most_units"], most_units, "most_units", "make_vocabulary", optional=True)
     if most_units is not None and neighbours != ADD_REMOVE:
         raise InputError("The 'most_units' parameter of make_vocabulary belongs to neighbours='add-remove'.")
+    refuse_other_than_texts(texts, "make_vocabulary")
     refuse_strict(texts)
     noted = {"estimator": "vocabulary", **vocabulary.noted}
     account = FitAccount(ledger, noted, what="vocabulary", neighbours=neighbours)

@@ -82,6 +82,11 @@ def open_texts(
         then (text, unit, class) triples, with None for the class of a record that has none.
     """
     reading = Reading(field, unit, encoding, strict, max_record_bytes, by)
+    if not isinstance(path, str | os.PathLike) or "\n" in os.fspath(path):
+        raise InputError(
+            "The 'path' parameter of open_texts must name a file or folder. Texts in memory need no opening: pass "
+            "them to fit_texts, or a data frame to PrivateTopics."
+        )
     path = Path(path)
     found = detect_format(path) if format is None else format
     if found == COUNTS:
