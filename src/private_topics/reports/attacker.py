@@ -9,7 +9,7 @@ from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.events import GaussianEvent
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE
 from private_topics.privacy.statement import PrivacyStatement
-from private_topics.privacy.strength import HARDLY_MORE, gaussian_true_alarms, true_alarms
+from private_topics.privacy.strength import HARDLY_MORE, USUAL, gaussian_true_alarms, true_alarms
 
 FALSE_ALARMS = (0.001, 0.01, 0.05)
 OTHER_EPSILON = (0.1, 1.0, 3.0, 10.0)
@@ -21,51 +21,40 @@ GAUSSIAN = "Gaussian differential privacy"
 class AttackRow:
     """One epsilon: the most true alarms for each rate of false ones, and the most that odds grow."""
 
-    epsilon: float
+    name: str
     alarms: tuple[float, ...]
     odds: str
-    current: bool
+    current: bool = False
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """The table, what an alarm says, and how the numbers follow from the guarantee."""
+    """The table, and what an alarm says; `gaussian` where the fit's own accounting says more than (epsilon, delta)."""
 
     false_alarms: tuple[float, ...]
     rows: list[AttackRow]
     alarm: str
-    basis: str
+    gaussian: bool
 
 
 def attacker_of(statement: PrivacyStatement) -> Attacker:
-    gaussian = is_gaussian(statement)
-    values = sorted({*OTHER_EPSILON, statement.epsilon})
-    rows = [
-        AttackRow(
-            epsilon,
-            tuple(_alarms(epsilon, statement.delta, rate, gaussian) for rate in FALSE_ALARMS),
-            odds_text(epsilon),
-            epsilon == statement.epsilon,
-        )
-        for epsilon in values
-    ]
-    basis = (
-        "From Gaussian differential privacy, by which this fit is accounted"
-        if gaussian
-        else "From (ε, δ) alone: at most e^ε times the false alarms, plus δ"
-    )
-    return Attacker(FALSE_ALARMS, rows, _alarm(statement), basis)
+    """Rows for some epsilon, by (epsilon, delta) alone: the worst of all fits with that guarantee."""
+    gaussian, delta, rows = is_gaussian(statement), statement.delta, []
+    for epsilon in sorted({*OTHER_EPSILON, statement.epsilon}):
+        current, odds = epsilon == statement.epsilon, odds_text(epsilon)
+        alarms = tuple(true_alarms(epsilon, delta, rate) for rate in FALSE_ALARMS)
+        rows.append(AttackRow(f"{epsilon:g}{', this model' if current else ''}", alarms, odds, current))
+        if current and gaussian:
+            mu = mu_of_budget(epsilon, delta)
+            tighter = tuple(gaussian_true_alarms(mu, rate) for rate in FALSE_ALARMS)
+            rows.append(AttackRow("this model, by its Gaussian noise", tighter, odds, current))
+    return Attacker(FALSE_ALARMS, rows, _alarm(statement), gaussian)
 
 
 def is_gaussian(statement: PrivacyStatement) -> bool:
     """Whether the fit is mu-GDP, with the mu of its budget: all its noise is Gaussian and nothing has a threshold."""
     kinds = {release.kind for release in statement.releases}
     return statement.accounting == GAUSSIAN and kinds == {GaussianEvent.__name__} and statement.delta > 0.0
-
-
-def _alarms(epsilon: float, delta: float, false_alarms: float, gaussian: bool) -> float:
-    bound = true_alarms(epsilon, delta, false_alarms)
-    return min(bound, gaussian_true_alarms(mu_of_budget(epsilon, delta), false_alarms)) if gaussian else bound
 
 
 def odds_text(epsilon: float) -> str:
@@ -88,18 +77,18 @@ def _alarm(statement: PrivacyStatement) -> str:
 def plain_words(statement: PrivacyStatement) -> list[str]:
     """The guarantee before any term of the trade; weak ones are not called hardly anything."""
     unit, change = statement.unit, statement.neighbours.removeprefix("if ")
-    much = (
-        "hardly differ from it"
+    nearly = (
+        "nearly the same probability"
         if statement.epsilon <= HARDLY_MORE
-        else f"be up to {odds_text(statement.epsilon)} times as likely, or as unlikely"
+        else f"a probability at most {odds_text(statement.epsilon)} times as large or as small"
     )
-    if statement.delta:
-        much += f", apart from a chance of 1 in {1.0 / statement.delta:,.0f}"
+    apart = f", apart from a chance of 1 in {1.0 / statement.delta:,.0f}" if statement.delta else ""
+    known = f" What a reader can learn about a single {unit} is limited by that, whatever else they know."
     return [
-        f"The topics were learnt from {statement.units}. Everything that the model keeps of them was mixed with random "
-        f"noise, in an amount that follows from a proof and not from a look at the text.",
-        f"Imagine the same corpus, except that {change}. What anybody sees of the model would {much}. So nobody "
-        f"has to trust those who look at the model; what it says of a single {unit} is limited, whatever else they know.",
-        f"It is a promise about each single {unit}, not about facts: what the text says of people in general can be "
+        f"The topics were learnt from {statement.units}. All that the model keeps of them was mixed with random "
+        f"noise first; how much noise is needed was proved beforehand.",
+        f"Imagine the same corpus, except that {change}. Whatever the model shows, it would then have shown with "
+        f"{nearly}{apart}.{known if statement.strength.level == USUAL else ''}",
+        f"This protects each single {unit}. It does not hide facts: what the text says of people in general can be "
         f"read from the topics, and is meant to be.",
     ]

@@ -18,9 +18,9 @@ from private_topics.reports.topics import Topic, TopicMap, Word
 COLOURS = 8
 GAP = 0.35
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN_X, MAP_MARGIN_Y = 760, 430, 120, 56
-SMALLEST_DISC, LARGEST_DISC = 13.0, 30.0
+SMALLEST_DISC, LARGEST_DISC = 13.0, 36.0
 CHARACTER, LINE = 7.4, 17.0
-FULL_SIZE, PUSHES = 24, 60
+FULL_SIZE, PUSHES, TURNS = 24, 60, 36
 SMALL_OVERLAP = 8.0
 SPECTRUM_WIDTH, SPECTRUM_HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 20, 48
@@ -41,7 +41,7 @@ def word_bar(word: Word, longest: float) -> Markup:
             left, f"{float(right) - float(left):.2f}"
         )
     if word.usual is not None:
-        parts += Markup('<rect class="usual" x="{}" width="1" height="8"/>').format(_percent(word.usual / longest))
+        parts += Markup('<rect class="usual" x="{}" width="1.4" height="8"/>').format(_percent(word.usual / longest))
     return _bar(parts)
 
 
@@ -121,13 +121,21 @@ def _radius(relative: float) -> float:
 
 
 def _scaled(places: np.ndarray) -> np.ndarray:
-    """Places to coordinates of the picture, by the same factor on both axes."""
-    spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-9)
+    """Places to coordinates of the picture, turned so that it is filled best; all distances grow by one factor."""
     room = np.array([MAP_WIDTH - 2 * MAP_MARGIN_X, MAP_HEIGHT - 2 * MAP_MARGIN_Y])
-    factor = float((room / spread).min()) if spread.max() > 1e-6 else 0.0
-    middle = (places.max(axis=0) + places.min(axis=0)) / 2.0
-    moved: np.ndarray = (places - middle) * factor * [1.0, -1.0] + [MAP_WIDTH / 2, MAP_HEIGHT / 2]
+    turned = [_turned(places, math.pi * step / TURNS) for step in range(TURNS)]
+    factors = [float((room / np.maximum(np.ptp(each, axis=0), 1e-9)).min()) for each in turned]
+    best = int(np.argmax(factors))
+    factor = factors[best] if np.ptp(places, axis=0).max() > 1e-6 else 0.0
+    middle = (turned[best].max(axis=0) + turned[best].min(axis=0)) / 2.0
+    moved: np.ndarray = (turned[best] - middle) * factor * [1.0, -1.0] + [MAP_WIDTH / 2, MAP_HEIGHT / 2]
     return moved
+
+
+def _turned(places: np.ndarray, angle: float) -> np.ndarray:
+    cosine, sine = math.cos(angle), math.sin(angle)
+    turned: np.ndarray = places @ np.array([[cosine, sine], [-sine, cosine]])
+    return turned
 
 
 def _moved_apart(centres: np.ndarray, radii: np.ndarray) -> np.ndarray:
@@ -206,16 +214,17 @@ def _cost(box: tuple[float, float, float, float], taken: list[tuple[float, float
 
 def _disc(topic: Topic, disc: tuple[float, float, float], label: Label | None) -> Markup:
     x, y, r = (f"{value:.1f}" for value in disc)
-    text = Markup("")
+    text, seen = Markup(""), f"{topic.index}"
     if label is not None:
         text = Markup('<text class="words" x="{}" y="{}" text-anchor="{}">{}</text>').format(
             f"{label.x:.1f}", f"{label.y:.1f}", label.anchor, label.text
         )
+        seen += f" {label.text}"
     name = f"{topic.name}, {topic.share:.1%}: {', '.join(word.name for word in topic.words[:5])}"
     return Markup(
         '<a href="#topic-{}" data-topic="{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
-        '<text class="index" x="{}" y="{}" dy="5" text-anchor="middle">{}</text>{}</a>'
-    ).format(topic.index, topic.index, name, name, x, y, r, x, y, topic.index, text)
+        '<text class="index" x="{}" y="{}" dy="5" text-anchor="middle">{}</text> {}</a>'
+    ).format(topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y, topic.index, text)
 
 
 def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: int) -> Markup:

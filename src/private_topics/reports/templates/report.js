@@ -153,7 +153,7 @@ function compare() {
     bar.setAttribute("x", number ? "0" : (100 - length).toFixed(2) + "%");
     bar.setAttribute("height", "100%");
     meter.append(bar);
-    cell.append(meter, make("span", weight === undefined ? "below " + percent(least[number]) : percent(weight)));
+    cell.append(meter, make("span", weight === undefined ? "<" + percent(least[number]).replace("<", "") : percent(weight)));
     return cell;
   }
   get("pair").tBodies[0].replaceChildren(...rows);
@@ -204,6 +204,7 @@ if (cards.length > 1) {
     card.querySelector(".near").addEventListener("click", () => compareWithClosest(topicOf(card)));
   get("right").value = closest(data.topics[0]).index;
   lambda = Number(get("rank").value);
+  describe(data.topics[0]);
   compare();
 }
 rank();
