@@ -62,6 +62,7 @@ function rank() {
   if (!get("rank")) return;
   const said = lambda === 1 ? "probability" : lambda === 0 ? "distinctiveness" : "both";
   get("lambda").textContent = `${said} (λ = ${lambda})`;
+  get("ranked").textContent = lambda === 1 ? "" : `Words are ranked by relevance at λ = ${lambda}, not by probability.`;
   get("rank").setAttribute("aria-valuetext", `lambda ${lambda}, ${said}`);
 }
 
