@@ -29,7 +29,7 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class Attacker:
-    """The table, and what an alarm says; `gaussian` where the fit's own accounting says more than (epsilon, delta)."""
+    """The table, and what an alarm says; `gaussian`: the fit's own accounting says more than (epsilon, delta)."""
 
     false_alarms: tuple[float, ...]
     rows: list[AttackRow]

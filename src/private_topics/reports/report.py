@@ -33,7 +33,6 @@ from private_topics.reports.sections import (
 from private_topics.reports.topics import TopicView, topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
 
-
 PRIVACY_PARTS = ("budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
 
 

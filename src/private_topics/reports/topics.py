@@ -125,7 +125,7 @@ def topics_of(
 def checked_views(views: Sequence[TopicView], n_topics: int) -> Sequence[TopicView]:
     if len(views) != n_topics:
         raise InputError(
-            f"The 'views' parameter must have one TopicView for each of the {n_topics} topics. Got {len(views)} instead."
+            f"The 'views' parameter must be a TopicView for each of the {n_topics} topics. Got {len(views)} of them."
         )
     for view in views:
         if view.reliability is not None and not 0.0 <= view.reliability <= 1.0:
@@ -135,13 +135,9 @@ def checked_views(views: Sequence[TopicView], n_topics: int) -> Sequence[TopicVi
 
 def _viewed(topic: Topic, view: TopicView) -> Topic:
     between = {printable(name): (float(low), float(high)) for name, _, low, high in view.words}
-    words = tuple(word._replace(**_bounds(between.get(word.name))) for word in topic.words)
+    words = tuple(Word(*word[:3], *between.get(word.name, ())) for word in topic.words)
     label = None if view.label is None else printable(view.label)
     return replace(topic, words=words, label=label, reliability=view.reliability, intervals=between)
-
-
-def _bounds(interval: tuple[float, float] | None) -> dict[str, float]:
-    return {} if interval is None else {"low": interval[0], "high": interval[1]}
 
 
 def shares_of(model: Any) -> np.ndarray:
@@ -151,9 +147,7 @@ def shares_of(model: Any) -> np.ndarray:
     return shares
 
 
-def top_words(
-    topic: np.ndarray, names: list[str], n_words: int, usual: np.ndarray | None = None
-) -> tuple[Word, ...]:
+def top_words(topic: np.ndarray, names: list[str], n_words: int, usual: np.ndarray | None = None) -> tuple[Word, ...]:
     order = np.argsort(-topic, kind="stable")[:n_words]
     return tuple(Word(names[j], float(topic[j]), None if usual is None else float(usual[j])) for j in order)
 
