@@ -211,8 +211,7 @@ def _how_to_check(model_file: str | os.PathLike[str] | None) -> Part:
     ]
     if model_file is not None:
         points.insert(0, f"SHA-256 of the model file {name}: {file_digest(model_file)}")
-    wrote = ", ".join(f"{package} {version}" for package, version in versions().items())
-    return Part("How to check", points=(*points, f"Written by {wrote}."))
+    return Part("How to check", points=tuple(points))
 
 
 def _one_line(text: str) -> str:
@@ -231,7 +230,8 @@ def _markdown(context: Mapping[str, str], verdict: PrivacyVerdict, parts: Sequen
         if part.table is not None:
             rows = [part.table.heads, ("---",) * len(part.table.heads), *part.table.rows]
             lines += ["", *("| " + " | ".join(map(_escaped, row)) + " |" for row in rows)]
-    return "\n".join(lines) + "\n"
+    wrote = ", ".join(f"{package} {version}" for package, version in versions().items())
+    return "\n".join([*lines, "", f"Written by {wrote}."]) + "\n"
 
 
 def _escaped(text: str) -> str:
