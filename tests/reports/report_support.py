@@ -49,6 +49,8 @@ class Page(HTMLParser):
         self.source = source
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
+        self.hiding: list[bool] = []
+        self.hidden: list[str] = []
         self.styles: list[str] = []
         self.scripts: list[str] = []
         self.words: list[str] = []
@@ -60,13 +62,17 @@ class Page(HTMLParser):
         self.handle_startendtag(tag, attrs)
         if tag not in VOID:
             self.open.append(tag)
+            self.hiding.append("hidden" in dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert len(dict(attrs)) == len(attrs), f"<{tag}> has an attribute twice"
         self.elements.append((tag, dict(attrs)))
+        if "hidden" in dict(attrs) or any(self.hiding):
+            self.hidden.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag, f"</{tag}> does not match"
+        self.hiding.pop()
 
     def handle_data(self, data: str) -> None:
         inside = self.open[-1] if self.open else ""
