@@ -61,9 +61,11 @@ if TYPE_CHECKING:
     from private_topics.privacy.statement import PrivacyStatement, ReleaseLine
     from private_topics.progress import Progress
     from private_topics.reports.audit import write_audit
+    from private_topics.reports.card import write_model_card
     from private_topics.reports.class_shares import write_shares
     from private_topics.reports.comparison import write_comparison
     from private_topics.reports.report import write_report
+    from private_topics.reports.topics import TopicView
 
 _HOMES = {
     "audit.auditing": ("audit_privacy",),
@@ -114,9 +116,11 @@ _HOMES = {
     "privacy.statement": ("PrivacyStatement", "ReleaseLine"),
     "progress": ("Progress",),
     "reports.audit": ("write_audit",),
+    "reports.card": ("write_model_card",),
     "reports.class_shares": ("write_shares",),
     "reports.comparison": ("write_comparison",),
     "reports.report": ("write_report",),
+    "reports.topics": ("TopicView",),
 }
 """Where the public names live. They are imported at first use: `private-topics --help` needs none of them."""
 
@@ -151,6 +155,7 @@ __all__ = [
     "SpectralLDA",
     "Tokeniser",
     "Topic",
+    "TopicView",
     "TopicWord",
     "VariationalLDA",
     "WordList",
@@ -195,6 +200,7 @@ __all__ = [
     "verify_model",
     "write_audit",
     "write_comparison",
+    "write_model_card",
     "write_report",
     "write_shares",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from private_topics.cli import options
 from private_topics.cli.edit_command import edits_line
 from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.cli.transform_command import NOT_COVERED
+from private_topics.errors import InputError
 
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
 
@@ -148,6 +150,13 @@ def report(
     other: Annotated[Path | None, typer.Argument(help="A second model, to compare with the first.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    card: Annotated[
+        Path | None, typer.Option(help="Write a model card too, to hand out with the model (.md or .html).")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the model is meant for, for its card.")] = None,
+    evaluation: Annotated[
+        Path | None, typer.Option(help="For the card: a file with what `evaluate --json` printed.")
+    ] = None,
     charged: options.LedgerOfCorpus,
     quiet: options.Quiet = False,
 ) -> None:
@@ -155,15 +164,37 @@ def report(
     from private_topics.cli.sources import check_writable, ledger_of
     from private_topics.estimators.saving import load
 
-    check_writable(output)
-    heading = {} if title is None else {"title": title}
+    if card is None and (purpose is not None or evaluation is not None):
+        raise typer.BadParameter("--purpose and --evaluation are for a card: add --card", param_hint="--card")
+    if card is not None and other is not None:
+        raise typer.BadParameter("a card is for one model; leave out the second", param_hint="--card")
+    check_writable(output, card)
+    heading: dict[str, Any] = {} if title is None else {"title": title}
     if other is None:
-        write_model_report(load(model), output, model, ledger_of(charged), **heading)
+        fitted = load(model)
+        write_model_report(fitted, output, model, ledger_of(charged), **heading)
+        if card is not None:
+            from private_topics.reports import write_model_card
+
+            scores = None if evaluation is None else read_scores(evaluation)
+            write_model_card(fitted, card, model_file=model, purpose=purpose, evaluation=scores, **heading)
+            Screen(quiet).say(f"Wrote the model card to {card}.")
     else:
         from private_topics.reports import write_comparison
 
         write_comparison(load(model), load(other), output, names=(model.name, other.name), **heading)
     Screen(quiet).say(f"Wrote the report to {output}.")
+
+
+def read_scores(path: Path) -> dict[str, Any]:
+    """What `evaluate --json` printed."""
+    try:
+        scores = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # of the encoding or of JSON
+        scores = None
+    if not isinstance(scores, dict):
+        raise InputError(f"{str(path)!r} must hold a JSON object of scores, as `evaluate --json` prints it.")
+    return scores
 
 
 def write_model_report(model: Any, path: Path, model_file: Path, ledger: Any, **extra: Any) -> None:

@@ -6,6 +6,7 @@ It is made from the fitted model alone, so from released values and public setti
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.reports.attacker import attacker_of, plain_words
 from private_topics.reports.audit import audit_context
-from private_topics.reports.charts import bar, topic_map_picture
+from private_topics.reports.charts import bar, topic_map_picture, word_bar
+from private_topics.reports.explorer import LEADING, explorer_data
 from private_topics.reports.page import date_text, write_page
 from private_topics.reports.sections import (
     GRAPH_STYLE,
@@ -28,8 +31,10 @@ from private_topics.reports.sections import (
     tokeniser_settings,
     why_no_spectrum,
 )
-from private_topics.reports.topics import printable, topic_map, topics_of, word_names
+from private_topics.reports.topics import TopicView, printable, topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
+
+PRIVACY_PARTS = ("budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
 
 
 def write_report(
@@ -46,6 +51,7 @@ def write_report(
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
     audit: dict[str, Any] | None = None,
+    views: Sequence[TopicView] | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
 
@@ -62,11 +68,12 @@ def write_report(
     tokeniser : the `Tokeniser`, or a dict of settings, that turned the text into words.
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
+    views : a `TopicView` for each topic: its label, its reliability, intervals for its words.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
     statement = statement_of_model(model)
-    topics = topics_of(model, names)
+    topics = topics_of(model, names, views=_views_of(model) if views is None else views)
     places = topic_map(model.components_)
     context = {
         "title": title,
@@ -80,6 +87,9 @@ def write_report(
         "topics": topics,
         "longest": max(topic.words[0].weight for topic in topics),
         "bar": bar,
+        "word_bar": word_bar,
+        "leading": min(LEADING, len(names)),
+        "data": explorer_data(model, names, topics),
         "map_picture": topic_map_picture(topics, places) if len(topics) > 1 else None,
         "places": places,
         "settings": settings_of(model),
@@ -92,15 +102,19 @@ def write_report(
         "sign_off": getattr(model, "sign_off_", None),
     }
     context |= _privacy(model, statement) | _looked_at(model, names)
-    return write_page(path, "report.html", context, [GRAPH_STYLE])
+    return write_page(path, "report.html", context, [GRAPH_STYLE], "report.js")
+
+
+def _views_of(model: Any) -> list[TopicView]:
+    """The labels that people gave the topics."""
+    given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
+    return [TopicView(None if label is None else printable(label)) for label in given]
 
 
 def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
-    """What a person should look at in the released words, the labels they gave, and the edits made since."""
-    given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
+    """What a person should look at in the released words, and the edits made since."""
     leading = [[word.name for word in topic.words] for topic in topics_of(model, names)]
     return {
-        "labels": [None if label is None else printable(label) for label in given],
         "possible_names": possible_names(names),
         "hints": hints(leading),
         "edits": getattr(model, "edits_", None),
@@ -109,11 +123,13 @@ def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
-        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum"))
+        return dict.fromkeys(PRIVACY_PARTS)
     return {
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
         "spectrum": spectrum_of(model),
         "no_spectrum": why_no_spectrum(model),
+        "attacker": attacker_of(statement) if statement.private and statement.proved else None,
+        "plain": plain_words(statement),
     }
