@@ -31,7 +31,8 @@ ALLOWED = {  # a new package or module states here what it may import
     "estimators": {"corpus", "inference", "engines", "privacy", "releases", "fits", "evaluation"}
     | {"knowledge", "whole_files", "parameters", "threads", "progress"},
     "reports": {"paper", "fits", "planning", "evaluation", "privacy", "audit", "whole_files"},
-    "audit": {"corpus", "engines", "fits", "releases", "privacy", "estimators", "knowledge", "progress"},
+    "audit": {"corpus", "engines", "fits", "releases", "privacy", "estimators", "knowledge", "progress"}
+    | {"evaluation", "parameters"},
     "paper/experiments": {"corpus", "engines", "evaluation", "privacy", "releases", "fits", "estimators", "paper"}
     | {"progress"},
     "cli": {"corpus", "fits", "evaluation", "privacy", "estimators", "engines", "planning", "reports", "audit"}

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from private_topics.audit.auditing import audit_privacy
     from private_topics.audit.made_up import corpus_like
     from private_topics.audit.models import audit_model
+    from private_topics.audit.reliability import Reliability, reliability
     from private_topics.audit.seal import sealed, verify
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
     from private_topics.corpus.texts.files import read_unit_labels
@@ -57,6 +58,7 @@ _HOMES = {
     "audit.auditing": ("audit_privacy",),
     "audit.made_up": ("corpus_like",),
     "audit.models": ("audit_model",),
+    "audit.reliability": ("Reliability", "reliability"),
     "audit.seal": ("sealed", "verify"),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
     "corpus.texts.files": ("read_unit_labels",),
@@ -119,6 +121,7 @@ __all__ = [
     "Progress",
     "PublicKnowledge",
     "ReleaseLine",
+    "Reliability",
     "SparkCounts",
     "SpectralLDA",
     "Tokeniser",
@@ -140,6 +143,7 @@ __all__ = [
     "plan",
     "read_unit_labels",
     "read_word_list",
+    "reliability",
     "sealed",
     "split_for",
     "topic_diversity",
