@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from private_topics.audit.made_up import corpus_like
     from private_topics.audit.model_seal import verify_model
     from private_topics.audit.models import audit_model
+    from private_topics.audit.reliability import Reliability, reliability
     from private_topics.audit.seal import sealed, verify
     from private_topics.corpus.made_up.synthetic import make_lda_corpus
     from private_topics.corpus.texts.files import read_unit_labels
@@ -72,6 +73,7 @@ _HOMES = {
     "audit.made_up": ("corpus_like",),
     "audit.model_seal": ("verify_model",),
     "audit.models": ("audit_model",),
+    "audit.reliability": ("Reliability", "reliability"),
     "audit.seal": ("sealed", "verify"),
     "corpus.made_up.synthetic": ("make_lda_corpus",),
     "corpus.texts.files": ("read_unit_labels",),
@@ -150,6 +152,7 @@ __all__ = [
     "Progress",
     "PublicKnowledge",
     "ReleaseLine",
+    "Reliability",
     "Request",
     "SparkCounts",
     "SpectralLDA",
@@ -187,6 +190,7 @@ __all__ = [
     "read_unit_labels",
     "read_word_list",
     "relevance",
+    "reliability",
     "rename_topics",
     "sealed",
     "split_for",
