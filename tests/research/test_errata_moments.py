@@ -96,10 +96,12 @@ def test_moment_lemma_is_right_at_alpha_one_alone(monkeypatch):
     assert moments.moment_lemma().attained == 0.0
 
 
-def test_second_moment_proof():
-    found = moments.second_moment_proof()
-    assert found.attained > 1.0
-    assert found.corrected == 0.0
+def test_the_proof_for_the_second_moment_is_a_slip_of_notation():
+    """App. F has the weight 1/(alpha0(alpha0+1)): right if its M1 is the sum of alpha_i mu_i, alpha0 times E[x1]."""
+    alpha0 = moments.ALPHA.sum()
+    printed = 1 / (alpha0 * (alpha0 + 1))
+    assert moments.second_moment_error(printed) > 1.0
+    assert moments.second_moment_error(printed * alpha0**2) == 0.0
 
 
 @pytest.mark.statistical
@@ -144,6 +146,14 @@ def test_unwhitening_scale(alpha0):
     found = moments.unwhitening_scale(alpha0 * moments.ALPHA / moments.ALPHA.sum())
     assert found.attained == pytest.approx(1 / math.sqrt(alpha0 * (alpha0 + 1)))
     assert found.corrected == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("alpha0", "too_small"), [(0.1, False), (0.6, False), (0.63, True), (1000.0, True)])
+def test_the_sensitivity_of_topics_is_too_small_above_the_golden_ratio(alpha0, too_small):
+    """Below 0.618 the printed scale is too large, at 0.1 three times: wasteful, not unsafe."""
+    right = (alpha0 + 2) / 2
+    assert (bounds.unwhitening_factor(alpha0) < right) is too_small
+    assert bounds.unwhitening_factor(0.1) / (2.1 / 2) == pytest.approx(3.0, abs=0.02)
 
 
 def test_the_corpora_are_neighbours():
