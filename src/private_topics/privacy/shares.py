@@ -42,9 +42,9 @@ NARROWEST = 4.0
 _MOST_PERMUTATIONS = {"symmetric_matrix": 2, "symmetric_tensor": 6}
 
 Exchange = Callable[[Callable[[], bytes], int, Callable[[int], Integers]], Integers]
-"""Called with what the sites of the next round must agree on, how many integers are added up, and a function that gives
-this site's own integers, noise included, for a round of so many sites. Returns the sum over the sites of the round that
-was completed, the last one for which it called the function."""
+"""Called with what the sites of the next round must agree on, how many integers are added up, and a function that
+gives this site's own integers, noise included, for a round of so many sites. Returns the sum over the sites of the
+round that was completed, the last one for which it called the function."""
 
 
 @dataclass(frozen=True)
