@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.estimators.notebook import NotebookView
@@ -90,7 +91,7 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         neighbours: Neighbours = REPLACE,
         most_units: int | None = None,
         sampler: str = "fast",
-        engine: str = "local",
+        engine: str | Site = "local",
         n_jobs: int | None = None,
         ledger: Any = None,
         noise_seed: int | None = None,
@@ -139,6 +140,8 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
     def _plain_parameters(self) -> dict[str, Any]:
         parameters = super()._plain_parameters()
         parameters["ledger"] = parameters["budget_split"] = None  # objects: the split is stored separately
+        if isinstance(self.engine, Site):
+            parameters["engine"] = "local"
         return parameters
 
     def _restore(self, header: dict[str, Any]) -> None:
@@ -183,6 +186,7 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
     check_parameters(model)
     if model.engine != "local" and not fit.any_engine:
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
+    _check_sites(model, fit, name)
     _check_neighbours(model, fit, name)
     if model.budget_split is not None:
         if not isinstance(model.budget_split, BudgetSplit):
@@ -217,6 +221,20 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
         most_units=MOST_UNITS if model.most_units is None else int(model.most_units),
     )
     return settings.informed_by(known, known) if isinstance(known, PublicKnowledge) else settings
+
+
+def _check_sites(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:
+    if not isinstance(model.engine, Site):
+        return
+    if not fit.any_sites:
+        raise InputError(f"Several sites run configuration='sequential'. Got {model.configuration!r} instead.")
+    if model.sampler != ("exact" if model.noise_seed is None else "fast"):
+        raise InputError(
+            f"The 'sampler' parameter of {name} must be 'exact' for several sites: shares of noise are discrete "
+            f"Gaussian. Got {model.sampler!r} instead."
+        )
+    if model.random_state is not None and not isinstance(model.random_state, int):
+        raise InputError(f"The 'random_state' parameter of {name} must be None or an int for several sites.")
 
 
 def _check_neighbours(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:

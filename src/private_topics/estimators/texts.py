@@ -22,6 +22,7 @@ from private_topics.corpus.texts.frames import refuse_other_than_texts
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, with_phrases
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.private import PrivateSpectralLDA, fit_in, settings_of
@@ -215,6 +216,8 @@ def _fit_with_vocabulary(
     progress: Progress,
 ) -> None:
     """The vocabulary first, then the fit on the words it named, in one run."""
+    if isinstance(model.engine, Site):
+        raise InputError("Several sites agree on a public vocabulary before the first round: give a list of words.")
     settings = settings_of(model, source)
     share = vocabulary_share(settings)
     counted = _counter(model, progress)
