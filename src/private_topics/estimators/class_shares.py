@@ -22,7 +22,7 @@ from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.texts.source import unit_label
 from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
 from private_topics.errors import InputError, PrivacyError
-from private_topics.estimators.base import TRANSFORM_ROUNDS, TopicEstimator
+from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.shares_table import ClassShares
 from private_topics.estimators.vocabularies import refuse_strict
 from private_topics.fits.choice import SHARES_OF_CLASSES
@@ -42,6 +42,8 @@ from private_topics.threads import limited_threads
 
 MOST_CLASSES = 10_000
 NAMED_WORDS = 10
+FOLD_IN_ROUNDS = 50
+"""Of each document, whatever it holds: what is added up must be the same on every machine."""
 CALLER = "class_shares"
 
 
@@ -64,7 +66,7 @@ def class_shares(
 ) -> ClassShares:
     """How much of each class every topic takes up, for a budget of its own: topics by year, ward or kind.
 
-    A document adds its topic proportions (those of `transform`) to its class; a user with several documents adds
+    A document adds its topic proportions (nearly those of `transform`) to its class; a user with several documents adds
     their average. A document whose class is not in the list, or without a word of the vocabulary, adds nothing.
 
     Parameters
@@ -104,7 +106,7 @@ def class_shares(
         account.protects(*units_of(opened, counts, groups))
         context, share = _context(run, opened, len(topics), account, most)
         with limited_threads(n_jobs):
-            released = release_class_shares(context, topics, prior, len(names), TRANSFORM_ROUNDS, share)
+            released = release_class_shares(context, topics, prior, len(names), FOLD_IN_ROUNDS, share)
     words = tuple(tuple(top) for top in model.top_words(n=NAMED_WORDS))
     statement = _statement(run, context.corpus, len(names), digest)
     result = ClassShares(names, words, released.value, released.sigma, statement, by)
