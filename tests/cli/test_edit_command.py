@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_support import ran, run
+from scipy.sparse import save_npz
 
 import private_topics
 from private_topics import DurableLedger
@@ -54,6 +55,13 @@ def test_a_list_that_cannot_be_read_costs_nothing(folder: Path) -> None:
     assert not output.exists()
 
 
+def test_counts_without_names_have_no_words_to_block(folder: Path, tmp_path: Path) -> None:
+    X, *_ = private_topics.make_lda_corpus(50, 20, 2, random_state=0)
+    save_npz(tmp_path / "counts.npz", X)
+    assert run("fit", tmp_path / "counts.npz", "--block-words", "anna", "-o", tmp_path / "model").exit_code == 2
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_model_of_blocked_words_alone_is_kept_as_released(folder: Path) -> None:
     result = fit(folder, "all", "--block-words", ",".join(WORDS))
     assert "as it was released" in result.stderr
@@ -99,6 +107,10 @@ def test_topics_by_word_relevance_and_label(folder: Path) -> None:
     model = private_topics.load(folder / "model")
     assert [fact["words"] for fact in facts] == model.top_words(relevance=0.3)
     assert [fact["label"] for fact in facts] == private_topics.labels_of(model)
+    columns = {word: column for column, word in enumerate(model.feature_names_in_)}
+    ratios = private_topics.lift(model.components_, model.doc_topic_prior_)
+    for topic, fact in enumerate(facts):
+        assert fact["lift"] == pytest.approx([ratios[topic, columns[word]] for word in fact["words"]])
     assert {name for fact in facts for name in fact["possible_names"]} == {"anna", "maria"}
     found = json.loads(ran("topics", folder / "model", "--find", "Soup", "--json").stdout)
     assert found[0]["topic"] == private_topics.find_topics(model, "soup")[0].topic
