@@ -46,7 +46,7 @@ def test_phrases_do_not_cross_documents():
 
 
 def test_a_document_s_words_do_not_depend_on_its_neighbours():
-    """The texts of a chunk stand in one buffer: a phrase across two of them would make one unit's counts another's."""
+    """The texts of a chunk stand in one buffer: a phrase across two of them would mix two units."""
     tokeniser = Tokeniser(phrases=LISTED)
     texts = ["congestive", "heart failure", "congestive heart", "failure", "", "heart", "failure"]
     together = [set(words) for words, _ in distinct_words(texts, tokeniser)]
