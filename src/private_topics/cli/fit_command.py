@@ -68,6 +68,8 @@ def fit(
     known = knowledge_of(given, source, reading, tokeniser, private=not no_privacy, counts=counts)
     if counts and known is not None and vocabulary is None:
         raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--knowledge")
+    if counts and unwanted and vocabulary is None:
+        raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--block-words")
     words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser, known)
     known = known if worth_using(known, given, words, tokeniser) else None
     started = run.started(engine, master)

@@ -49,7 +49,7 @@ def show_topics(
     if vocabulary is not None:
         fitted.feature_names_in_ = np.asarray(read_names(vocabulary, fitted.n_features_in_), dtype=object)
     top = fitted.top_words(n=words, relevance=relevance)
-    facts = _facts(fitted, top, find)
+    facts = _facts(fitted, top, relevance, find)
     if as_json:
         print_json(facts)
         return
@@ -63,19 +63,21 @@ def show_topics(
         typer.echo(line, err=True)
 
 
-def _facts(model: Any, top: list[list[str]], find: str | None) -> list[dict[str, Any]]:
+def _facts(model: Any, top: list[list[str]], weight: float, find: str | None) -> list[dict[str, Any]]:
     """What is shown of each topic; only of those that use a word, and how much of it, where one is to be found."""
     from private_topics.evaluation.labels import labels_of
     from private_topics.evaluation.released_words import possible_names
-    from private_topics.evaluation.relevance import find_topics
+    from private_topics.evaluation.relevance import find_topics, lift, ranked
 
     shares, labels = model.doc_topic_prior_ / model.doc_topic_prior_.sum(), labels_of(model)
+    lifts, order = lift(model.components_, shares), ranked(model.components_, shares, weight)
     facts: list[dict[str, Any]] = [
         {
             "topic": topic,
             "label": labels[topic],
             "share": float(shares[topic]),
             "words": words,
+            "lift": lifts[topic, order[topic, : len(words)]].tolist(),
             "possible_names": possible_names(words),
         }
         for topic, words in enumerate(top)

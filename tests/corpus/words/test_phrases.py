@@ -45,6 +45,14 @@ def test_phrases_do_not_cross_documents():
     np.testing.assert_array_equal(next(iter(counts)).toarray(), [[0, 1, 0], [1, 0, 1]])
 
 
+def test_a_document_s_words_do_not_depend_on_its_neighbours():
+    """The texts of a chunk stand in one buffer: a phrase across two of them would mix two units."""
+    tokeniser = Tokeniser(phrases=LISTED)
+    texts = ["congestive", "heart failure", "congestive heart", "failure", "", "heart", "failure"]
+    together = [set(words) for words, _ in distinct_words(texts, tokeniser)]
+    assert together == [set(tokeniser.words(text)) for text in texts]
+
+
 def test_phrases_can_be_stop_words():
     assert Tokeniser(phrases=LISTED, stop_words=("heart_failure",)).words("heart failure") == []
 
