@@ -146,6 +146,12 @@ def test_refused_before_it_is_charged(model: Any, path: Path) -> None:
         (InputError, "'neighbours' parameter", (model, texts, WARDS), {"labels": labels, "neighbours": "other"}),
         (InputError, "'most_units' parameter", (model, texts, WARDS), {"labels": labels, "most_units": 5}),
         (InputError, "at least two documents", (model, texts[:1], WARDS), {"labels": labels[:1]}),
+        (
+            InputError,
+            "there are 399 in all",
+            (model, [*texts, "e"] * 133, WARDS),
+            {"labels": 399 * ["a"], "epsilon": 0.01},
+        ),
         (InputError, "features", (model, np.ones((2, 3), int), WARDS), {"labels": labels}),
     ]
     with captured_releases() as seen:

@@ -95,6 +95,23 @@ def test_a_document_adds_one_to_its_class_and_one_without_a_word_nothing() -> No
     found = total([(of_class({0: 5}, 1),)] * 3) * STEP
     assert found[1].sum() == pytest.approx(3.0, abs=1e-6)
     assert not found[[0, 2]].any()
+    several = total([(of_class({0: 5}, 2, 1),)] * 3) * STEP
+    assert np.array_equal(several, found), "of several classes the first counts"
+
+
+@pytest.mark.parametrize("broken", ["a word without a topic", "an enormous prior"])
+def test_what_is_no_number_adds_nothing(broken: str) -> None:
+    """The posterior of a document is NaN, or its sum infinite: neither may reach the integers, or other documents."""
+    topics, prior = TOPICS.copy(), PRIOR
+    if broken == "a word without a topic":
+        topics[:, 0] = 0.0
+    else:
+        prior = np.full(3, 1e308)
+    for document in ({}, OFTEN):
+        corpus = corpus_of_units([(of_class(document, 0),), (of_class({5: 3}, 1),)], N_WORDS + N_CLASSES)
+        (found,) = corpus.total(ClassProportions(np.ascontiguousarray(topics.T), prior, N_CLASSES, 50, STEP))
+        assert not found[[0, 2]].any()
+        assert (found[1].sum() * STEP == pytest.approx(1.0, abs=1e-6)) == (broken == "a word without a topic")
 
 
 def test_a_user_counts_once_however_many_documents_there_are() -> None:

@@ -244,9 +244,20 @@ def _context(
         bound = bound_on_units(run, UNITS_SHARE, most_units)
     else:
         check_units(opened)
+        _refuse_hopeless(run, opened.n_units, n_topics)
     warn_if_delta_large(run.budget.delta, corpus.n_units)
     account.note(n_units=corpus.n_units)
     return FitContext(run, corpus, SHARES_OF_CLASSES.releases, {}, n_topics, most_units=bound), share
+
+
+def _refuse_hopeless(run: PrivateRun, n_units: int, n_topics: int) -> None:
+    """By public numbers: where all units together would be too few, no class can be told from the noise."""
+    needed = units_for_a_class(n_topics, run.budget, run.neighbours)
+    if n_units < needed:
+        raise InputError(
+            f"At this budget a class needs about {needed:,} documents, or users, for its shares to be told, and "
+            f"there are {n_units:,} in all. Nothing was charged. Give a larger epsilon, or a model of fewer topics."
+        )
 
 
 def _statement(run: PrivateRun, corpus: Corpus, n_classes: int, digest: str) -> PrivacyStatement:
