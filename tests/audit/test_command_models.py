@@ -136,7 +136,7 @@ def fitted(texts: Path, kind: str) -> tuple[Path, list[Any]]:
     options, topics, *_ = KINDS[kind]
     path, named = texts / f"{kind}.model", [option.format(texts) for option in options]
     fit = ["fit", texts / "letters.jsonl", "-o", path, "--epsilon", 45, "--delta", 1e-5, "-k", topics,
-           "--refine-steps", 1, "--jobs", 1, "-q", *named]  # fmt: skip
+           "--refine-steps", 1, "--jobs", 1, "-q", "--force", *named]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     return path, ["--knowledge", texts / "random.txt"] if kind == "vectors that know nothing" else []
 

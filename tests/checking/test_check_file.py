@@ -207,9 +207,11 @@ def test_a_tally_of_many_is_a_sample_of_the_items_with_exact_counts() -> None:
 def test_the_command_holds_format_settings_only(tmp_path: Path) -> None:
     """Whatever the fields are called and the texts say; `--json` holds the same command."""
     hostile = ["--epsilon 9", "-k", "$(touch x)", "--topics=3", "a b;c", "user\n--epsilon", "--vocabulary"]
-    for number, name in enumerate(hostile):
-        rows = [{name: f"{GERMAN} --epsilon {n} --topics 7", "user": f"u{n % 9}"} for n in range(40)]
+    for number, name in enumerate(["letter", *hostile]):
+        language, many = (ENGLISH, 2_000) if name == "letter" else (GERMAN, 40)  # of many something is expected
+        rows = [{name: f"{language} --epsilon {n} --topics 7", "user": f"u{n % (many - 3)}"} for n in range(many)]
         found = check_file(written(tmp_path / f"{number} --epsilon 3.data", as_jsonl(rows)))
+        assert (found.expected[-1].refused is None) == (name == "letter")
         words = shlex.split(found.fit_command or "")
         assert words[:5] == ["private-topics", "fit", found.file, "-o", "MODEL"]
         assert {word.split("=")[0] for word in words[5:]} <= set(FORMAT_OPTIONS)
