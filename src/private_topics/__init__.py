@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PrivacyError,
         PrivacyWarning,
     )
+    from private_topics.estimators.export import export_topics, pyldavis_arguments
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.private_topics import PrivateTopics
     from private_topics.estimators.saving import load
@@ -68,6 +69,7 @@ _HOMES = {
     "engines.gpu.corpus": ("GpuCounts",),
     "engines.spark.counts": ("SparkCounts",),
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "estimators.export": ("export_topics", "pyldavis_arguments"),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.private_topics": ("PrivateTopics",),
     "estimators.saving": ("load",),
@@ -136,6 +138,7 @@ __all__ = [
     "audit_privacy",
     "corpus_like",
     "document_completion_perplexity",
+    "export_topics",
     "fit_texts",
     "load",
     "make_lda_corpus",
@@ -145,6 +148,7 @@ __all__ = [
     "npmi_coherence",
     "open_texts",
     "plan",
+    "pyldavis_arguments",
     "read_unit_labels",
     "read_word_list",
     "sealed",
