@@ -44,6 +44,7 @@ FRAME = pandas.DataFrame(
     {"note": [letter.text for letter in LETTERS], "who": [letter.patient for letter in LETTERS]}, index=ROWS
 )
 FRAME.loc["row 7", "note"] = None
+FEW = ["hours", "kind", "nurse", "parking", "waited"]
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +79,7 @@ def test_users_are_protected_and_a_missing_text_counts(fitted: PrivateTopics) ->
     assert statement.proved
     assert statement.private
     assert any("vectors" in line for line in statement.public)
-    without = PrivateTopics(3, epsilon=8, delta=1e-5, refine_steps=0).fit(FRAME["note"])
+    without = PrivateTopics(2, vocabulary=FEW, knowledge=None, refine_steps=0).fit(FRAME["note"])
     assert (without.privacy_.unit, without.privacy_.n_units) == ("document", len(FRAME))
 
 
@@ -220,6 +221,7 @@ def test_a_ledger_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     DurableLedger.register(path, "letters", 9.0, 1e-4, unit="user")
     settings: dict[str, Any] = {"epsilon": 8, "delta": 1e-5, "refine_steps": 0, "ledger": path}
+    settings |= {"vocabulary": FEW, "knowledge": None}
     with pytest.raises(InputError, match="'corpus' parameter of PrivateTopics must name"):
         PrivateTopics(3, **settings).fit(FRAME, text="note")
     with pytest.raises(PrivacyError, match="user"):
@@ -238,11 +240,11 @@ def test_a_ledger_in_a_file(tmp_path: Path) -> None:
 def test_the_fit_is_that_of_fit_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same noise, the same model: nothing is done to the data in between."""
     fixed = lambda *given, **more: PrivateSpectralLDA(*given, noise_seed=5, **more)  # noqa: E731
-    words = WordList("a list of words that was given", tuple(sorted({"nurse", "hours", "waited", "kind", "parking"})))
-    pairs = [(text or "", who) for text, who in zip(FRAME["note"], FRAME["who"], strict=True)]
+    words = WordList("a list of words that was given", tuple(FEW))
+    pairs = list(zip(FRAME["note"].fillna(""), FRAME["who"], strict=True))
     expected = fit_texts(fixed(2, epsilon=8, delta=1e-5), pairs, words)
     monkeypatch.setattr(module, "PrivateSpectralLDA", fixed)
-    settings: dict[str, Any] = {"epsilon": 8, "delta": 1e-5, "vocabulary": list(words.words), "knowledge": None}
+    settings: dict[str, Any] = {"epsilon": 8, "delta": 1e-5, "vocabulary": FEW, "knowledge": None}
     found = PrivateTopics(2, **settings).fit(FRAME, text="note", unit="who")
     np.testing.assert_array_equal(found.components_, expected.components_)
     assert found.privacy_ == expected.privacy_
