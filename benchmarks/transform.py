@@ -2,11 +2,12 @@
 
     python benchmarks/transform.py [--texts 100000] [--topics 10] [--words 3000] [--rounds 5] [--out FILE]
 
-A private model of the first texts of a public corpus (arXiv abstracts) is applied to texts in memory: tokenise, count,
-find the proportions, make the data frame. The same texts are tokenised and counted alone, over the same vocabulary with
-the same threads. The two take turns; the ratio of the shortest times is the result, by wall clock and by processor time,
-and should not exceed 1.20. On a machine that others use too the ratio by processor time is the one to look at. Also
-shown: how far the proportions are from the fixed point that plain rounds of inference reach in the end.
+A private model of the first texts of a public corpus (arXiv abstracts) is applied to texts in memory: tokenise,
+count, find the proportions, make the data frame. The same texts are tokenised and counted alone, over the same
+vocabulary with the same threads. The two take turns; the ratio of the shortest times is the result, by wall clock and
+by processor time, and should not exceed 1.20. On a machine that others use too the ratio by processor time is the one
+to look at. Also shown: how far the proportions are from the fixed point that plain rounds of inference reach in the
+end.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def texts_to_apply(count: int) -> list[str]:
 
 
 def distances(model: PrivateTopics, texts: list[str]) -> dict[str, np.ndarray]:
-    """Of each document, how far its proportions are from the fixed point: ours, and after as many rounds as of old."""
+    """Of each document, how far its proportions are from the fixed point: ours, and after the rounds of old."""
     counts = stack_rows(list(count_texts(texts, list(model.feature_names_in_), model.tokeniser_)))
     arrays = counts.indptr, counts.indices, counts.data, np.ascontiguousarray(model.components_.T)
     ends, before = (

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from private_topics.inference.word_lanes import LANES, TINY, pulls, ratios, weights
+from private_topics.inference.word_lanes import LANES, extrapolate, next_gamma, pulls, ratios, way_over_bend
 
 PLAIN_ROUNDS, MOST_ROUNDS = 3, 100
-STILL = 1e-5
+STILL = 1e-4
 """A document is at rest where no proportion moves by more in a round."""
 FIRST_STRIDE = 4.0
 TOGETHER = 256
@@ -53,20 +53,24 @@ def _of_some(indptr, words, counts, word_topics, prior, first, last, found):  # 
     for n in range(first, last):
         most = max(most, indptr[n + 1] - indptr[n])
     topics, most = _whole(k), _whole(most)
-    panel, row_counts, ratio = np.empty(most * topics), np.empty(most), np.empty(most)
+    panel, row_counts, ratio = np.zeros(most * topics), np.empty(most), np.empty(most)
     states, padded = np.empty((4, topics)), np.ones(topics)
     padded[:k] = prior
     gamma, once, twice, pull = states[0], states[1], states[2], states[3]
     for n in range(first, last):
         start, different, length = indptr[n], indptr[n + 1] - indptr[n], 0.0
         rows = _whole(different)
-        for w in range(rows):
-            base = (w // LANES) * topics * LANES + w % LANES
-            word = words[start + w] if w < different else 0
-            for a in range(topics):
-                panel[base + a * LANES] = word_topics[word, a] if w < different and a < k else 0.0
-            row_counts[w] = counts[start + w] if w < different else 0.0
+        for w in range(different):
+            base, word = (w // LANES) * topics * LANES + w % LANES, words[start + w]
+            for a in range(k):
+                panel[base + a * LANES] = word_topics[word, a]
+            row_counts[w] = counts[start + w]
             length += row_counts[w]
+        for w in range(different, rows):
+            base = (w // LANES) * topics * LANES + w % LANES
+            for a in range(k):
+                panel[base + a * LANES] = 0.0
+            row_counts[w] = 0.0
         _settle(panel, row_counts, rows, padded, k, length, gamma, once, twice, pull, ratio)
         total = 0.0
         for a in range(k):
@@ -98,19 +102,10 @@ def _settle(panel, counts, rows, prior, k, length, gamma, once, twice, pull, rat
         moved = _round(panel, counts, rows, prior, once, pull, ratio, twice)
         if moved <= still:
             break
-        way, bend = 0.0, TINY
-        for a in range(len(prior)):
-            step = once[a] - gamma[a]
-            turn = twice[a] - once[a] - step
-            way += step * step
-            bend += turn * turn
-        reach = max(1.0, np.sqrt(way / bend))
+        reach = max(1.0, np.sqrt(way_over_bend(gamma, once, twice, len(prior))))
         if reach > stride:
             reach, stride = stride, 4.0 * stride
-        for a in range(len(prior)):
-            step = once[a] - gamma[a]
-            turn = twice[a] - once[a] - step
-            gamma[a] = max(prior[a], gamma[a] + 2.0 * reach * step + reach * reach * turn)
+        extrapolate(gamma, once, twice, prior, len(prior), reach)
     for a in range(len(prior)):
         gamma[a] = twice[a]
 
@@ -121,9 +116,4 @@ def _round(panel, counts, rows, prior, gamma, pull, ratio, out):  # type: ignore
     topics = len(prior)
     pulls(gamma, topics, pull)
     ratios(panel, pull, counts, rows, topics, ratio)
-    weights(panel, ratio, rows, topics, out)
-    moved = 0.0
-    for a in range(topics):
-        out[a] = prior[a] + pull[a] * out[a]
-        moved = max(moved, abs(out[a] - gamma[a]))
-    return moved
+    return next_gamma(panel, ratio, rows, topics, prior, pull, gamma, out)

@@ -1,12 +1,13 @@
 """One round of mean-field inference with four words, or four topics, at a time.
 
-A document's words stand in groups of `LANES`; `panel[(group · k + topic) · LANES + lane]` is the probability of a word in a
-topic. The compiler does not find this by itself in loops of a dozen topics, so the vectors are written out.
+A document's words stand in groups of `LANES`; `panel[(group · k + topic) · LANES + lane]` is the probability of a word
+in a topic. The compiler does not find this by itself in loops of a dozen topics, so the vectors are written out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 from llvmlite import ir
@@ -50,23 +51,18 @@ def _across(builder: Any, vector: Any) -> Any:
     return builder.fadd(builder.fadd(zero, one), builder.fadd(two, three))
 
 
-def _written_out(generate: Callable[..., None]) -> Any:
-    """An intrinsic of arrays and whole numbers that returns nothing; `generate` gets data pointers and numbers."""
+def _written_out(generate: Callable[..., Any], result: Any, kinds: tuple[Any, ...]) -> Any:
+    """An intrinsic of arrays and numbers; `generate` gets pointers to the data, and numbers as they are."""
 
-    def typed(typing_context: Any, *kinds: Any) -> Any:
-        arguments = [kind if isinstance(kind, types.Array) else types.intp for kind in kinds]
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        given = [
+            make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+            for kind, value in zip(signature.args, values, strict=True)
+        ]
+        returned = generate(builder, *given)
+        return context.get_dummy_value() if returned is None else returned
 
-        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            given = [
-                make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-                for kind, value in zip(signature.args, values, strict=True)
-            ]
-            generate(builder, *given)
-            return context.get_dummy_value()
-
-        return types.void(*arguments), code
-
-    return typed
+    return result(*(types.intp if isinstance(kind, types.Integer) else kind for kind in kinds)), code
 
 
 def _steps(builder: Any, count: Any, step: int) -> Any:
@@ -134,8 +130,11 @@ def _generate_ratios(builder: Any, panel: Any, pull: Any, counts: Any, words: An
         builder.store(builder.fdiv(_load(builder, counts, w), expected), _place(builder, ratios, w), align=8)
 
 
-def _generate_weights(builder: Any, panel: Any, ratios: Any, words: Any, k: Any, weights: Any) -> None:
+def _generate_next(
+    builder: Any, panel: Any, ratios: Any, words: Any, k: Any, prior: Any, pull: Any, gamma: Any, out: Any
+) -> Any:
     sums = [cgutils.alloca_once(builder, _VECTOR) for _ in range(LANES)]
+    moved = cgutils.alloca_once_value(builder, _constant(0.0))
     with _steps(builder, k, LANES) as (a, _):
         for total in sums:
             builder.store(_constant(0.0), total)
@@ -145,24 +144,77 @@ def _generate_weights(builder: Any, panel: Any, ratios: Any, words: Any, k: Any,
             for step, total in enumerate(sums):
                 row = builder.add(first, ir.Constant(k.type, step * LANES))
                 builder.store(_fused(builder, ratio, _load(builder, panel, row), builder.load(total)), total)
+        weights = ir.Constant(_VECTOR, ir.Undefined)
         for step, total in enumerate(sums):
-            place = builder.gep(weights, [builder.add(a, ir.Constant(k.type, step))])
-            builder.store(_across(builder, builder.load(total)), place)
+            lane = ir.Constant(_INT, step)
+            weights = builder.insert_element(weights, _across(builder, builder.load(total)), lane)
+        found = _fused(builder, _load(builder, pull, a), weights, _load(builder, prior, a))
+        builder.store(found, _place(builder, out, a), align=8)
+        step = builder.fsub(found, _load(builder, gamma, a))
+        away = builder.select(builder.fcmp_ordered("<", step, _constant(0.0)), builder.fneg(step), step)
+        builder.store(_larger(builder, away, builder.load(moved)), moved)
+    lanes = [builder.extract_element(builder.load(moved), ir.Constant(_INT, lane)) for lane in range(LANES)]
+    return reduce(partial(_larger, builder), lanes)
+
+
+def _larger(builder: Any, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+
+def _step_and_turn(builder: Any, gamma: Any, once: Any, twice: Any, a: Any) -> tuple[Any, Any, Any]:
+    start, middle, end = (_load(builder, state, a) for state in (gamma, once, twice))
+    step = builder.fsub(middle, start)
+    return start, step, builder.fsub(builder.fsub(end, middle), step)
+
+
+def _generate_way_over_bend(builder: Any, gamma: Any, once: Any, twice: Any, k: Any) -> Any:
+    way = cgutils.alloca_once_value(builder, _constant(0.0))
+    bend = cgutils.alloca_once_value(builder, _constant(TINY))
+    with _steps(builder, k, LANES) as (a, _):
+        _, step, turn = _step_and_turn(builder, gamma, once, twice, a)
+        builder.store(_fused(builder, step, step, builder.load(way)), way)
+        builder.store(_fused(builder, turn, turn, builder.load(bend)), bend)
+    return builder.fdiv(_across(builder, builder.load(way)), _across(builder, builder.load(bend)))
+
+
+def _generate_extrapolated(builder: Any, gamma: Any, once: Any, twice: Any, prior: Any, k: Any, reach: Any) -> None:
+    doubled = _everywhere(builder, builder.fadd(reach, reach))
+    squared = _everywhere(builder, builder.fmul(reach, reach))
+    with _steps(builder, k, LANES) as (a, _):
+        start, step, turn = _step_and_turn(builder, gamma, once, twice, a)
+        found = _fused(builder, squared, turn, _fused(builder, doubled, step, start))
+        found = _larger(builder, found, _load(builder, prior, a))
+        builder.store(found, _place(builder, gamma, a), align=8)
 
 
 @intrinsic
 def pulls(typing_context: Any, gamma: Any, k: Any, pull: Any) -> Any:
-    """`pull = exp(digamma(gamma))`; k is a multiple of `LANES`."""
-    return _written_out(_generate_pulls)(typing_context, gamma, k, pull)
+    """`pull = exp(digamma(gamma))`; k is a multiple of `LANES`, here and below."""
+    return _written_out(_generate_pulls, types.void, (gamma, k, pull))
 
 
 @intrinsic
 def ratios(typing_context: Any, panel: Any, pull: Any, counts: Any, words: Any, k: Any, found: Any) -> Any:
-    """Of each word, its count over its expected weight `Σ_a pull_a · panel_a`; both sizes are multiples of `LANES`."""
-    return _written_out(_generate_ratios)(typing_context, panel, pull, counts, words, k, found)
+    """Of each word, its count over its expected weight `Σ_a pull_a · panel_a`; as many words as whole groups."""
+    return _written_out(_generate_ratios, types.void, (panel, pull, counts, words, k, found))
 
 
 @intrinsic
-def weights(typing_context: Any, panel: Any, found: Any, words: Any, k: Any, out: Any) -> Any:
-    """Of each topic, `Σ_w ratio_w · panel_w`."""
-    return _written_out(_generate_weights)(typing_context, panel, found, words, k, out)
+def next_gamma(
+    typing_context: Any, panel: Any, found: Any, words: Any, k: Any, prior: Any, pull: Any, gamma: Any, out: Any
+) -> Any:
+    """`out = prior + pull · Σ_w ratio_w · panel_w`; returned is how far that is from `gamma`."""
+    kinds = panel, found, words, k, prior, pull, gamma, out
+    return _written_out(_generate_next, types.float64, kinds)
+
+
+@intrinsic
+def way_over_bend(typing_context: Any, gamma: Any, once: Any, twice: Any, k: Any) -> Any:
+    """The squared length of the first of two steps, over that of the difference between them."""
+    return _written_out(_generate_way_over_bend, types.float64, (gamma, once, twice, k))
+
+
+@intrinsic
+def extrapolate(typing_context: Any, gamma: Any, once: Any, twice: Any, prior: Any, k: Any, reach: Any) -> Any:
+    """`gamma + 2 reach step + reach² turn` in place of `gamma`, nowhere below the prior."""
+    return _written_out(_generate_extrapolated, types.void, (gamma, once, twice, prior, k, reach))
