@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from private_topics.estimators.class_shares import class_shares
     from private_topics.estimators.edited import Edits
     from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
+    from private_topics.estimators.export import export_topics, pyldavis_arguments
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.private_topics import PrivateTopics
     from private_topics.estimators.saving import load
@@ -86,6 +87,7 @@ _HOMES = {
     "estimators.edited": ("Edits",),
     "estimators.edits": ("block_words", "drop_topics", "merge_topics", "name_topics", "rename_topics"),
     "estimators.class_shares": ("class_shares",),
+    "estimators.export": ("export_topics", "pyldavis_arguments"),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.private_topics": ("PrivateTopics",),
     "estimators.saving": ("load",),
@@ -170,6 +172,7 @@ __all__ = [
     "corpus_like",
     "document_completion_perplexity",
     "drop_topics",
+    "export_topics",
     "find_topics",
     "fit_texts",
     "hints",
@@ -187,6 +190,7 @@ __all__ = [
     "open_texts",
     "plan",
     "possible_names",
+    "pyldavis_arguments",
     "read_unit_labels",
     "read_word_list",
     "relevance",

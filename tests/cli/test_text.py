@@ -6,6 +6,7 @@ The command line has no noise seed, so the noise is fresh. Eight fits like the f
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -60,7 +61,8 @@ def test_topics_as_json(folder: Path) -> None:
 
 def test_new_text_is_read_as_the_model_reads(folder: Path) -> None:
     result = ran("transform", folder / "model", folder / "unseen.jsonl.gz")
-    found = np.array([[float(value) for value in line.split(",")] for line in result.stdout.splitlines()])
+    _, *rows = csv.reader(result.stdout.splitlines())
+    found = np.array([[float(value) for value in row[1:]] for row in rows])
     assert found.shape == (300, len(private_topics.load(folder / "model").components_))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
     assert "does not cover" in result.stderr

@@ -13,7 +13,7 @@ import numpy as np
 
 from private_topics.parameters import check_integer
 
-LABEL_WORDS, LEADING, RELEVANCE = 3, 30, 0.5
+LABEL_WORDS, LEADING, RELEVANCE = 3, 30, 0.3
 """Words of a label, out of the most probable ones; how much their probability counts beside their lift."""
 
 

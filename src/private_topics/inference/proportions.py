@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from private_topics.inference.fold_in import TINY, exp_digamma
+from private_topics.inference.word_lanes import LANES, extrapolate, next_gamma, pulls, ratios, way_over_bend
 
 PLAIN_ROUNDS, MOST_ROUNDS = 3, 100
-STILL = 1e-5
+STILL = 1e-4
 """A document is at rest where no proportion moves by more in a round."""
 FIRST_STRIDE = 4.0
 TOGETHER = 256
@@ -49,75 +49,71 @@ def _in_parallel(indptr, words, counts, word_topics, prior, found):  # type: ign
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _of_some(indptr, words, counts, word_topics, prior, first, last, found):  # type: ignore[no-untyped-def]
-    k, longest = len(prior), 0
+    k, most = len(prior), 0
     for n in range(first, last):
-        longest = max(longest, indptr[n + 1] - indptr[n])
-    rows, row_counts = np.empty((longest, k)), np.empty(longest)
-    states = np.empty((4, k))
+        most = max(most, indptr[n + 1] - indptr[n])
+    topics, most = _whole(k), _whole(most)
+    panel, row_counts, ratio = np.zeros(most * topics), np.empty(most), np.empty(most)
+    states, padded = np.empty((4, topics)), np.ones(topics)
+    padded[:k] = prior
+    gamma, once, twice, pull = states[0], states[1], states[2], states[3]
     for n in range(first, last):
         start, different, length = indptr[n], indptr[n + 1] - indptr[n], 0.0
+        rows = _whole(different)
         for w in range(different):
-            rows[w] = word_topics[words[start + w]]
+            base, word = (w // LANES) * topics * LANES + w % LANES, words[start + w]
+            for a in range(k):
+                panel[base + a * LANES] = word_topics[word, a]
             row_counts[w] = counts[start + w]
             length += row_counts[w]
-        _settle(rows[:different], row_counts[:different], prior, length, states)
+        for w in range(different, rows):
+            base = (w // LANES) * topics * LANES + w % LANES
+            for a in range(k):
+                panel[base + a * LANES] = 0.0
+            row_counts[w] = 0.0
+        _settle(panel, row_counts, rows, padded, k, length, gamma, once, twice, pull, ratio)
         total = 0.0
         for a in range(k):
-            total += states[0, a]
+            total += gamma[a]
         for a in range(k):
-            found[n, a] = states[0, a] / total
+            found[n, a] = gamma[a] / total
+
+
+@njit(cache=True, inline="always")
+def _whole(count):  # type: ignore[no-untyped-def]
+    """Rounded up to whole vectors."""
+    return (count + LANES - 1) // LANES * LANES
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def _settle(rows, counts, prior, length, states):  # type: ignore[no-untyped-def]
-    """Leave the posterior Dirichlet parameters of a document in the first of the states."""
-    k = len(prior)
-    gamma, once, twice, pull = states[0], states[1], states[2], states[3]
+def _settle(panel, counts, rows, prior, k, length, gamma, once, twice, pull, ratio):  # type: ignore[no-untyped-def]
+    """Leave the posterior Dirichlet parameters of a document in `gamma`. Topics beyond the k-th stay as they are."""
     still, stride = STILL * length, FIRST_STRIDE
-    for a in range(k):
-        gamma[a] = prior[a] + length / k
+    for a in range(len(prior)):
+        gamma[a] = prior[a] + (length / k if a < k else 0.0)
     for _ in range(PLAIN_ROUNDS):
-        moved = _round(rows, counts, prior, gamma, pull, once)
-        gamma[:] = once
+        moved = _round(panel, counts, rows, prior, gamma, pull, ratio, once)
+        for a in range(len(prior)):
+            gamma[a] = once[a]
         if moved <= still:
             return
     for _ in range((MOST_ROUNDS - PLAIN_ROUNDS) // 2):
-        _round(rows, counts, prior, gamma, pull, once)
-        moved = _round(rows, counts, prior, once, pull, twice)
+        _round(panel, counts, rows, prior, gamma, pull, ratio, once)
+        moved = _round(panel, counts, rows, prior, once, pull, ratio, twice)
         if moved <= still:
             break
-        way, bend = 0.0, TINY
-        for a in range(k):
-            step = once[a] - gamma[a]
-            turn = twice[a] - once[a] - step
-            way += step * step
-            bend += turn * turn
-        reach = max(1.0, np.sqrt(way / bend))
+        reach = max(1.0, np.sqrt(way_over_bend(gamma, once, twice, len(prior))))
         if reach > stride:
             reach, stride = stride, 4.0 * stride
-        for a in range(k):
-            step = once[a] - gamma[a]
-            turn = twice[a] - once[a] - step
-            gamma[a] = max(prior[a], gamma[a] + 2.0 * reach * step + reach * reach * turn)
-    gamma[:] = twice
+        extrapolate(gamma, once, twice, prior, len(prior), reach)
+    for a in range(len(prior)):
+        gamma[a] = twice[a]
 
 
-@njit(cache=True, fastmath=True, nogil=True, inline="always")
-def _round(rows, counts, prior, gamma, pull, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, fastmath=True, nogil=True)
+def _round(panel, counts, rows, prior, gamma, pull, ratio, out):  # type: ignore[no-untyped-def]
     """One round of mean-field inference, `out` from `gamma`; how far it moved."""
-    k = len(prior)
-    for a in range(k):
-        pull[a] = exp_digamma(gamma[a])
-        out[a] = 0.0
-    for w in range(len(counts)):
-        total = TINY
-        for a in range(k):
-            total += rows[w, a] * pull[a]
-        scaled = counts[w] / total
-        for a in range(k):
-            out[a] += scaled * rows[w, a]
-    moved = 0.0
-    for a in range(k):
-        out[a] = prior[a] + pull[a] * out[a]
-        moved = max(moved, abs(out[a] - gamma[a]))
-    return moved
+    topics = len(prior)
+    pulls(gamma, topics, pull)
+    ratios(panel, pull, counts, rows, topics, ratio)
+    return next_gamma(panel, ratio, rows, topics, prior, pull, gamma, out)
