@@ -88,6 +88,7 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "Progress",
     "ReleaseLine",
     "Tokeniser",
+    "TopicView",
     "WITH_VOCABULARY",
     "WordList",
     "audit_model",
@@ -108,6 +109,7 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "verify",
     "write_audit",
     "write_comparison",
+    "write_model_card",
     "write_report",
 }
 NOT_FUZZED = {
