@@ -82,7 +82,9 @@ def test_reports(folder: Path, tmp_path: Path) -> None:
 
 def test_a_model_card_beside_the_report(folder: Path, tmp_path: Path) -> None:
     scores = tmp_path / "scores.json"
-    scores.write_text(ran("evaluate", folder / "model", folder / "unseen.jsonl.gz", "--json").stdout, encoding="utf-8")
+    scores.write_text(
+        ran("evaluate", folder / "model", folder / "unseen.jsonl.gz", "--json").stdout, encoding="utf-8"
+    )
     asked = "report", folder / "model", "-o", tmp_path / "one.html"
     ran(*asked, "--card", tmp_path / "card.md", "--purpose", "To plan wards.", "--evaluation", scores)
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
