@@ -90,6 +90,7 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "ReleaseLine",
     "Request",
     "Tokeniser",
+    "TopicView",
     "WITH_VOCABULARY",
     "WordList",
     "audit_model",
@@ -122,6 +123,7 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "verify_model",
     "write_audit",
     "write_comparison",
+    "write_model_card",
     "write_report",
 }
 NOT_FUZZED = {

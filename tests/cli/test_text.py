@@ -82,6 +82,32 @@ def test_reports(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "two.html").stat().st_size > 1_000
 
 
+def test_a_model_card_beside_the_report(folder: Path, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.json"
+    scores.write_text(
+        ran("evaluate", folder / "model", folder / "unseen.jsonl.gz", "--json").stdout, encoding="utf-8"
+    )
+    asked = "report", folder / "model", "-o", tmp_path / "one.html"
+    ran(*asked, "--card", tmp_path / "card.md", "--purpose", "To plan wards.", "--evaluation", scores)
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert card.startswith("# Model card")
+    for text in ("To plan wards.", "unigram\\_perplexity", "| documents | 300 |", "private-topics report model"):
+        assert text in card
+    ran(*asked, "--card", tmp_path / "card.html")
+    assert "<h1>Model card" in (tmp_path / "card.html").read_text(encoding="utf-8")
+    scores.write_text("[1]", encoding="utf-8")
+    for arguments, status in (
+        (["--card", tmp_path / "card.txt"], 1),
+        (["--card", tmp_path / "other.md", "--evaluation", scores], 1),
+        (["--purpose", "x"], 2),
+        ([folder / "model", "--card", tmp_path / "other.md"], 2),
+    ):
+        result = run(*asked, *arguments)
+        assert (result.exit_code, result.stdout) == (status, "")
+        assert "card" in result.stderr or "scores" in result.stderr
+    assert not (tmp_path / "other.md").exists()
+
+
 def test_the_budget_is_shown_and_held(folder: Path) -> None:
     (book,) = json.loads(ran("budget", "show", folder / "budget.db", "--json").stdout)
     assert book["corpus"] == "letters"

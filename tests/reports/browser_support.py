@@ -106,10 +106,10 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def press(self, key: str, code: int) -> None:
+    def press(self, key: str, code: int, **more: Any) -> None:
         """Press and release a key, such as ("Tab", 9)."""
         for kind in ("keyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more)
 
     def set(self, control: str, value: Any) -> None:
         """Give the control with that id a value, as a user would."""

@@ -47,7 +47,7 @@ def pages(model, corpus, bad_models, tmp_path_factory):
     options = {"feature_names": NAMES, "truth": corpus[1], "views": views}
     return {
         "report": write_report(model, folder / "report.html", **options),
-        "bad": write_report(list(bad_models.values())[0], folder / "bad.html", feature_names=NAMES),
+        "bad": write_report(next(iter(bad_models.values())), folder / "bad.html", feature_names=NAMES),
         "card": write_model_card(model, folder / "card.html", feature_names=NAMES),
         "comparison": write_comparison(model, model, folder / "comparison.html", feature_names=NAMES),
     }

@@ -49,12 +49,12 @@ def test_the_slider_ranks_by_relevance(browser, model, page):
 
 def test_at_its_start_the_page_shows_what_it_was_written_with(browser, page):
     browser.open(page)
-    shown = browser.evaluate(
-        "document.getElementById('cards').innerHTML.replace(/ (data-word|style)=.*?(?=[ >])/g, '')"
-    )
+    text = "document.getElementById('cards').textContent"
+    bars = "[...document.querySelectorAll('#cards rect')].map(found => found.width.baseVal.value)"
+    shown, drawn = browser.evaluate(text), browser.evaluate(bars)
     browser.open(page, scripts=False)
-    written = browser.evaluate("document.getElementById('cards').innerHTML")
-    assert shown == written.replace(' hidden=""', "")
+    assert shown == browser.evaluate(text)
+    np.testing.assert_allclose(drawn, browser.evaluate(bars), atol=0.011)
 
 
 def test_without_a_script_everything_can_be_read_and_no_control_is_seen(browser, model, page):
@@ -150,9 +150,9 @@ def test_a_disc_tells_and_leads(browser, model, page):
     detail = browser.evaluate("document.getElementById('detail').textContent")
     assert detail.startswith("Topic 3")
     assert all(word in detail for word in model.top_words(NAMES)[3][:5])
-    browser.press("Enter", 13)
-    browser.send("Input.dispatchKeyEvent", type="char", text="\r")
-    assert browser.evaluate("location.hash") == "#topic-3"
+    browser.press("Enter", 13, text="\r")
+    moved = "new Promise(done => setInterval(() => location.hash === '#topic-3' && done(1), 20))"
+    assert browser.evaluate(moved) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

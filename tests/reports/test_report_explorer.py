@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from report_support import HOSTILE, N_WORDS, NAMES, SCRIPT, Page, assert_sound, report
+from report_support import HOSTILE, N_WORDS, NAMES, SCRIPT, Page, assert_policy, assert_sound, report
 
 from private_topics import InputError, SpectralLDA, TopicView
 from private_topics.reports import write_report
@@ -37,6 +37,13 @@ def test_the_data_are_those_of_the_model(model, tmp_path):
     between = np.array(data["distances"])
     overlap = np.sqrt(model.components_) @ np.sqrt(model.components_).T
     np.testing.assert_allclose(between, np.sqrt(np.clip(1 - overlap, 0, 1)), atol=0.0051)
+
+
+def test_one_script_may_run_and_it_is_that_of_the_repository(model, tmp_path):
+    page = report(model, tmp_path)
+    assert_policy(page)
+    assert len(page.scripts) == 2
+    assert page.all("script")[0]["type"] == "application/json"
 
 
 def test_no_name_or_label_leaves_the_block_of_data(model, tmp_path):
@@ -102,9 +109,8 @@ def test_what_is_known_of_topics_is_shown(model, tmp_path):
         assert card.count('class="span"') == 1
     assert {option["value"] for option in page.all("option")} == {"share", "index", "first", "label", "reliability"}
     topics = {topic["index"]: topic for topic in data_of(page)["topics"]}
-    assert topics[1]["words"][0][2:] == pytest.approx(
-        [model.components_[1].max() / 2, model.components_[1].max() * 2]
-    )
+    top = model.components_[1].max()
+    assert topics[1]["words"][0][2:] == pytest.approx([top / 2, top * 2], rel=1e-5)
     plain = report(model, tmp_path)
     assert "Reliability" not in plain.text
     assert {option["value"] for option in plain.all("option")} == {"share", "index", "first"}

@@ -15,7 +15,7 @@ from private_topics.reports.topics import Topic, hellinger, shares_of
 
 LEADING = 60
 """Words of a topic that can be ranked: noise decides what is most distinctive among the rarest."""
-FIGURES = 6
+FIGURES = 8
 
 
 def explorer_data(model: Any, names: list[str], topics: list[Topic]) -> Markup:
