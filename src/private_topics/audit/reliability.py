@@ -36,7 +36,7 @@ RELIABLE = 0.9
 """From this share of refits on, a topic is called reliable, and a word surely among the first."""
 TOP_WORDS = 10
 COMMON = 0.5
-"""A topic comes out again where this part of its first words is among as many first words of the topic matched to it."""
+"""A topic comes out again where this part of its first words are among those of the topic matched to it."""
 ASKED = 0.6
 """The same for a refit of documents that are drawn from the model."""
 PART_OF_DOCUMENTS = 2
@@ -88,7 +88,7 @@ def reliability(
     Parameters
     ----------
     model : a fitted `PrivateSpectralLDA`, or one that was loaded. Its topics, its prior and its statement are looked
-        at; nothing is charged, and the corpus is not needed. Where users are the units, each is drawn as one document.
+        at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
     refits : each takes about as long as a fit of half of the documents, at most 20,000.
     n_words : how many words of a topic are its first.
     knowledge : the public knowledge that the model's statement names, as `fit_texts` takes it; what comes with the
@@ -132,8 +132,8 @@ def came_again(found: np.ndarray, wanted: np.ndarray, part: float = COMMON) -> n
 def _check(model: Any, refits: Any, n_words: Any, random_state: Any) -> None:
     if not isinstance(model, PrivateSpectralLDA):
         raise InputError(
-            "reliability asks what the noise of a private fit may have changed, so it takes a PrivateSpectralLDA. Got "
-            f"{type(model).__name__} instead."
+            "reliability asks what the noise of a private fit may have changed, so it takes a PrivateSpectralLDA. "
+            f"Got {type(model).__name__} instead."
         )
     check_is_fitted(model, "components_")
     check_integer(refits, "refits", "reliability", 2)
@@ -148,7 +148,7 @@ def _refitted(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> 
         source = knowledge_of(model, open_knowledge(model.knowledge if knowledge is None else knowledge))
         if source is None or not (source.is_for_columns or hasattr(model, "feature_names_in_")):
             raise InputError(
-                "The model was fitted with public knowledge of its words that is not at hand, and its refits need it. "
+                "The model was fitted with public knowledge that is not at hand, and its refits need it. "
                 "Pass the 'knowledge' parameter of reliability: a PublicKnowledge of the columns, or its source."
             )
     if settings_of(model, source).fit.adds_up:

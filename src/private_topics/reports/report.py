@@ -11,10 +11,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from private_topics.audit.reliability import Reliability
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture
 from private_topics.reports.page import date_text, write_page
+from private_topics.reports.reliability import directions_explained, trusted_topics
 from private_topics.reports.sections import (
     GRAPH_STYLE,
     budget_of,
@@ -45,6 +47,7 @@ def write_report(
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
     audit: dict[str, Any] | None = None,
+    reliability: Reliability | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
 
@@ -61,6 +64,7 @@ def write_report(
     tokeniser : the `Tokeniser`, or a dict of settings, that turned the text into words.
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
+    reliability : what `reliability(model)` found: a section on how far to trust the topics.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
@@ -88,6 +92,7 @@ def write_report(
         "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
         "audit": None if audit is None else audit_context(audit),
+        "trusted": None if reliability is None else trusted_topics(model, reliability, names, "write_report"),
     }
     context |= _privacy(model, statement)
     return write_page(path, "report.html", context, [GRAPH_STYLE])
@@ -95,8 +100,11 @@ def write_report(
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
-        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum"))
+        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum", "directions"))
+    supported = getattr(model, "supported_components_", None)
+    asked, used = int(model.n_components), len(model.components_)
     return {
+        "directions": None if supported is None else directions_explained(asked, used, supported),
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
