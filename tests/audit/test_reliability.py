@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from private_topics import (
     BudgetLedger,
     InputError,
+    PrivacyWarning,
     PrivateSpectralLDA,
     Progress,
     PublicKnowledge,
@@ -93,7 +94,7 @@ def test_clear_topics_are_reliable_and_hidden_ones_are_not(found):
     assert (found.low <= found.high).all()
     assert all(found.is_reliable(topic) for topic in range(TOPICS))
     hidden = PrivateSpectralLDA(TOPICS, epsilon=0.3, noise_seed=0, **SETTINGS)
-    with pytest.warns(UserWarning):
+    with pytest.warns(PrivacyWarning):
         hidden.fit(corpus()[:400])
     clear = first_words(np.asarray(hidden.components_), 10)
     assert not (reliability(hidden, refits=3).top_share[clear] >= 0.9).all()
