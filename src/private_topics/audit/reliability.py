@@ -6,9 +6,9 @@ settings, so it is post-processing: it costs no budget, and the corpus is not ne
 that it is not private, and has no ledger.
 
 A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
-of as many such documents come out like the model more often than fits of the corpus do. So there are half as many
-documents, which doubles the noise beside what they say, and more is asked of a refit than is promised of the
-corpus. Both were chosen on corpora other than those on which the promise is checked: docs/utility/reliability.md.
+of as many such documents come out like the model more often than fits of the corpus do. So there are a quarter of
+them, with four times the noise beside what they say, and shares are counted as if one more refit had
+failed. Both were chosen on other draws than those on which it is checked: docs/utility/reliability.md.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ RELIABLE = 0.9
 """From this share of refits on, a topic is called reliable, and a word surely among the first."""
 TOP_WORDS = 10
 COMMON = 0.5
-"""A topic comes out again where this part of its first words is among as many first words of the topic matched to it."""
-ASKED = 0.6
-"""The same for a refit of documents that are drawn from the model."""
-PART_OF_DOCUMENTS = 2
+"""A topic comes out again where this part of its first words are among those of the topic matched to it."""
+PART_OF_DOCUMENTS = 4
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 50, 20_000
 LOW, HIGH = 0.05, 0.95
 LARGEST_SEED = 2**31
@@ -53,7 +51,7 @@ class Reliability:
     ----------
     topics : (k,) share of the refits in which a topic comes out again, stated cautiously.
     top_share : (k × d) share of the refits in which a word is among the first `n_words` of the topic, likewise.
-    low, high : (k × d) nine of ten refits give the word a probability between these two.
+    low, high : (k × d) between these two the word's probability in another fit is expected, in nine of ten.
     refits, n_words : how many refits there were; how many words of a topic are its first.
     """
 
@@ -88,8 +86,9 @@ def reliability(
     Parameters
     ----------
     model : a fitted `PrivateSpectralLDA`, or one that was loaded. Its topics, its prior and its statement are looked
-        at; nothing is charged, and the corpus is not needed. Where users are the units, each is drawn as one document.
-    refits : each takes about as long as a fit of half of the documents, at most 20,000.
+        at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
+    refits : each takes about as long as a fit of a quarter of the documents, at most 20,000; fewer than 9
+        can call nothing reliable.
     n_words : how many words of a topic are its first.
     knowledge : the public knowledge that the model's statement names, as `fit_texts` takes it; what comes with the
         package, or is a parameter of the model, is found without.
@@ -101,8 +100,8 @@ def reliability(
     estimator = _refitted(model, knowledge, n_jobs)
     wanted = np.asarray(model.components_, dtype=np.float64)
     n_words = min(n_words, wanted.shape[1])
-    inside = np.zeros(wanted.shape)
-    again = np.zeros(len(wanted))
+    first = first_words(wanted, n_words)
+    inside, again = np.zeros(wanted.shape), np.zeros(len(wanted))
     probabilities = np.zeros((refits, *wanted.shape), np.float32)
     for number, found in enumerate(_refits(model, estimator, refits, random_state, progress)):
         match = match_topics(found, wanted)
@@ -110,9 +109,21 @@ def reliability(
         probabilities[number] = matched
         here = first_words(matched, n_words)
         inside += here
-        again += came_again(here, first_words(wanted, n_words), ASKED)
-    low, high = np.quantile(probabilities, (LOW, HIGH), axis=0).astype(np.float64)
-    return Reliability(again / refits, inside / refits, low, high, refits, n_words)
+        again += came_again(here, first)
+    low, high = _intervals(probabilities, wanted)
+    return Reliability(again / (refits + 1), inside / (refits + 1), low, high, refits, n_words)
+
+
+def _intervals(found: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the refits are, and where they would be if their median were the model's value: both together.
+
+    Words that lead by chance fall back in a refit, so neither alone says where another fit of the corpus would be.
+    """
+    low, middle, high = np.quantile(found, (LOW, 0.5, HIGH), axis=0).astype(np.float64)
+    scale = np.divide(wanted, middle, out=np.ones_like(wanted), where=middle > 0.0)
+    low = np.minimum(np.minimum(low, scale * low), wanted)
+    high = np.maximum(np.maximum(high, scale * high), wanted)
+    return low, np.minimum(high, 1.0)
 
 
 def first_words(topics: np.ndarray, n_words: int) -> np.ndarray:
@@ -123,17 +134,17 @@ def first_words(topics: np.ndarray, n_words: int) -> np.ndarray:
     return result & (topics > 0.0)
 
 
-def came_again(found: np.ndarray, wanted: np.ndarray, part: float = COMMON) -> np.ndarray:
+def came_again(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Of each topic, whether it came out again, from the first words of both."""
-    result: np.ndarray = (found & wanted).sum(axis=1) >= part * wanted.sum(axis=1)
+    result: np.ndarray = (found & wanted).sum(axis=1) >= COMMON * wanted.sum(axis=1)
     return result
 
 
 def _check(model: Any, refits: Any, n_words: Any, random_state: Any) -> None:
     if not isinstance(model, PrivateSpectralLDA):
         raise InputError(
-            "reliability asks what the noise of a private fit may have changed, so it takes a PrivateSpectralLDA. Got "
-            f"{type(model).__name__} instead."
+            "reliability asks what the noise of a private fit may have changed, so it takes a PrivateSpectralLDA. "
+            f"Got {type(model).__name__} instead."
         )
     check_is_fitted(model, "components_")
     check_integer(refits, "refits", "reliability", 2)
@@ -148,7 +159,7 @@ def _refitted(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> 
         source = knowledge_of(model, open_knowledge(model.knowledge if knowledge is None else knowledge))
         if source is None or not (source.is_for_columns or hasattr(model, "feature_names_in_")):
             raise InputError(
-                "The model was fitted with public knowledge of its words that is not at hand, and its refits need it. "
+                "The model was fitted with public knowledge that is not at hand, and its refits need it. "
                 "Pass the 'knowledge' parameter of reliability: a PublicKnowledge of the columns, or its source."
             )
     if settings_of(model, source).fit.adds_up:

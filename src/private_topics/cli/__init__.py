@@ -11,9 +11,10 @@ from private_topics.cli.demo_command import demo, reproduce_paper
 from private_topics.cli.edit_command import edit
 from private_topics.cli.export_command import export
 from private_topics.cli.fit_command import fit
-from private_topics.cli.models import evaluate, report, show_topics
+from private_topics.cli.models import evaluate, report
 from private_topics.cli.plan_command import plan
 from private_topics.cli.shares_command import shares
+from private_topics.cli.topics_command import show_topics
 from private_topics.cli.transform_command import transform
 from private_topics.cli.verify_command import verify
 from private_topics.cli.vocabulary import vocabulary_app

@@ -13,10 +13,11 @@ import numpy as np
 from private_topics.audit.model_seal import model_seal
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.knowledge import knowledge_line
-from private_topics.cli.models import looked_at, write_model_report
+from private_topics.cli.models import write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
 from private_topics.cli.sources import read_names, texts_of
+from private_topics.cli.topics_command import looked_at
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels, unit_labels
 from private_topics.corpus.texts.source import TextSource

@@ -3,114 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from private_topics.cli import options
-from private_topics.cli.edit_command import edits_line
-from private_topics.cli.screen import Screen, plain, print_json
+from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.topics_command import reliability_of
 from private_topics.cli.transform_command import NOT_COVERED
 from private_topics.errors import InputError
 
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
-
-
-def show_topics(
-    model: options.ModelPath,
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="Text file with one word per line, in the order of the columns.")
-    ] = None,
-    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")] = 10,
-    relevance: Annotated[
-        float,
-        typer.Option(
-            min=0.0, max=1.0, help="1: the most probable words; smaller: those that tell a topic from the others."
-        ),
-    ] = 1.0,
-    find: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help="Only the topics that use this word, by their part of its uses."),
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Print the leading words of each topic: a table on a terminal, tab-separated lines in a pipe."""
-    import numpy as np
-
-    from private_topics.cli.sources import read_names
-    from private_topics.estimators.saving import load
-
-    fitted = load(model)
-    if vocabulary is not None:
-        fitted.feature_names_in_ = np.asarray(read_names(vocabulary, fitted.n_features_in_), dtype=object)
-    top = fitted.top_words(n=words, relevance=relevance)
-    facts = _facts(fitted, top, relevance, find)
-    if as_json:
-        print_json(facts)
-        return
-    shown = "share" if find is None else "part_of_its_uses"
-    rows = [
-        (str(fact["topic"]), f"{fact[shown]:.4f}", plain(" ".join(fact["words"])), plain(fact["label"]))
-        for fact in facts
-    ]
-    _show(rows, ("topic", shown.replace("_", " "), "words", "label"), model.name)
-    for line in filter(None, (edits_line(fitted), *looked_at(top))):
-        typer.echo(line, err=True)
-
-
-def _facts(model: Any, top: list[list[str]], weight: float, find: str | None) -> list[dict[str, Any]]:
-    """What is shown of each topic; only of those that use a word, and how much of it, where one is to be found."""
-    from private_topics.evaluation.labels import labels_of
-    from private_topics.evaluation.released_words import possible_names
-    from private_topics.evaluation.relevance import find_topics, lift, ranked
-
-    shares, labels = model.doc_topic_prior_ / model.doc_topic_prior_.sum(), labels_of(model)
-    lifts, order = lift(model.components_, shares), ranked(model.components_, shares, weight)
-    facts: list[dict[str, Any]] = [
-        {
-            "topic": topic,
-            "label": labels[topic],
-            "share": float(shares[topic]),
-            "words": words,
-            "lift": lifts[topic, order[topic, : len(words)]].tolist(),
-            "possible_names": possible_names(words),
-        }
-        for topic, words in enumerate(top)
-    ]
-    if find is None:
-        return facts
-    return [facts[found.topic] | {"part_of_its_uses": found.part} for found in find_topics(model, find)]
-
-
-def _show(rows: Iterable[tuple[str, ...]], columns: tuple[str, ...], title: str) -> None:
-    """A table on a terminal, lines with tabs elsewhere."""
-    console = Console()
-    if not console.is_terminal:
-        for row in rows:
-            typer.echo("\t".join(row))
-        return
-    table = Table(*columns, title=title)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
-
-
-def looked_at(top: list[list[str]]) -> list[str]:
-    """What a person should look at in the words of the topics, a line each."""
-    from private_topics.evaluation.released_words import hints, possible_names
-
-    said, names = [f"hint: {hint}" for hint in hints(top)], possible_names(top)
-    if names:
-        said.append(
-            f"look: does any of these words name a person? {', '.join(names)}. "
-            "Words are left out by: private-topics edit --block-words"
-        )
-    return [plain(line) for line in said]
 
 
 @options.grouped
@@ -159,6 +63,7 @@ def report(
     evaluation: Annotated[
         Path | None, typer.Option(help="For the card: a file with what `evaluate --json` printed.")
     ] = None,
+    reliability: options.Reliability = False,
     charged: options.LedgerOfCorpus,
     quiet: options.Quiet = False,
 ) -> None:
@@ -174,7 +79,8 @@ def report(
     heading: dict[str, Any] = {} if title is None else {"title": title}
     if other is None:
         fitted = load(model)
-        write_model_report(fitted, output, model, ledger_of(charged), **heading)
+        trust = {"reliability": reliability_of(fitted, quiet=quiet)} if reliability else {}
+        write_model_report(fitted, output, model, ledger_of(charged), **heading, **trust)
         if card is not None:
             from private_topics.reports import write_model_card
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from private_topics.audit.reliability import Reliability
 from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.attacker import attacker_of, plain_words
@@ -19,6 +20,7 @@ from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture, word_bar
 from private_topics.reports.explorer import LEADING, explorer_data
 from private_topics.reports.page import date_text, write_page
+from private_topics.reports.reliability import TrustedTopic, directions_explained, trusted_topics
 from private_topics.reports.sections import (
     GRAPH_STYLE,
     budget_of,
@@ -34,7 +36,7 @@ from private_topics.reports.sections import (
 from private_topics.reports.topics import TopicView, printable, topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
 
-PRIVACY_PARTS = ("budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
+PRIVACY_PARTS = ("directions", "budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
 
 
 def write_report(
@@ -51,6 +53,7 @@ def write_report(
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
     audit: dict[str, Any] | None = None,
+    reliability: Reliability | None = None,
     views: Sequence[TopicView] | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
@@ -68,12 +71,15 @@ def write_report(
     tokeniser : the `Tokeniser`, or a dict of settings, that turned the text into words.
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
-    views : a `TopicView` for each topic: its label, its reliability, intervals for its words.
+    reliability : what `reliability(model)` found: how far to trust each topic, and a section on it.
+    views : what else to say of each topic: a label, a reliability, intervals of words; if None, the labels that people
+        gave, and what `reliability` says.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
     statement = statement_of_model(model)
-    topics = topics_of(model, names, views=_views_of(model) if views is None else views)
+    trusted = None if reliability is None else trusted_topics(model, reliability, names, "write_report")
+    topics = topics_of(model, names, views=_views_of(model, trusted) if views is None else views)
     places = topic_map(model.components_)
     context = {
         "title": title,
@@ -99,16 +105,23 @@ def write_report(
         "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
         "audit": None if audit is None else audit_context(audit),
+        "trusted": trusted,
         "sign_off": getattr(model, "sign_off_", None),
     }
     context |= _privacy(model, statement) | _looked_at(model, names)
     return write_page(path, "report.html", context, [GRAPH_STYLE], "report.js")
 
 
-def _views_of(model: Any) -> list[TopicView]:
-    """The labels that people gave the topics."""
+def _views_of(model: Any, trusted: list[TrustedTopic] | None) -> list[TopicView]:
+    """The labels that people gave the topics, and how far to trust them."""
     given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
-    return [TopicView(None if label is None else printable(label)) for label in given]
+    labels = [None if label is None else printable(label) for label in given]
+    if trusted is None:
+        return [TopicView(label) for label in labels]
+    return [
+        TopicView(label, topic.reliability, [word[:4] for word in topic.words])
+        for label, topic in zip(labels, trusted, strict=True)
+    ]
 
 
 def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
@@ -124,7 +137,10 @@ def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
         return dict.fromkeys(PRIVACY_PARTS)
+    supported = getattr(model, "supported_components_", None)
+    asked, used = int(model.n_components), len(model.components_)
     return {
+        "directions": None if supported is None else directions_explained(asked, used, supported),
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
