@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.engines.sites.identities import Directory
+from private_topics.engines.sites.identities import SiteDirectory
 from private_topics.engines.sites.masking import added
 from private_topics.engines.sites.messages import GarbageError, Message, verified, words_body
 from private_topics.engines.sites.rounds import DIGEST_BYTES
@@ -26,10 +26,10 @@ MOST_ROUNDS = 10_000
 
 
 @dataclass
-class Coordinator:
+class SiteCoordinator:
     """Sites that take part, and how to ask them. `left` names those that were left out, in order."""
 
-    directory: Directory
+    directory: SiteDirectory
     ask: Ask
     left: list[str] = field(default_factory=list)
     rounds: int = 0

@@ -19,7 +19,7 @@ import numpy as np
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.protocol import Corpus
-from private_topics.engines.sites.identities import Directory, Identity
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import Message
 from private_topics.engines.sites.rounds import Integers, SiteRound
 from private_topics.errors import EngineError, InputError
@@ -39,7 +39,7 @@ class Site:
     """
 
     def __init__(
-        self, identity: Identity, directory: Directory, words: Sequence[str], *, patience: float = PATIENCE
+        self, identity: SiteIdentity, directory: SiteDirectory, words: Sequence[str], *, patience: float = PATIENCE
     ) -> None:
         if directory.keys.get(identity.name) != identity.public_key:
             raise InputError(f"The directory of sites has another key for {identity.name!r}, or none.")
