@@ -10,6 +10,7 @@ from private_topics.cli.check_command import check
 from private_topics.cli.demo_command import demo, reproduce_paper
 from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report, show_topics, transform
+from private_topics.cli.sites import sites_app
 from private_topics.cli.vocabulary import vocabulary_app
 
 __all__ = ["app", "main"]
@@ -24,6 +25,7 @@ app.command()(report)
 app.command()(plan)
 app.add_typer(vocabulary_app, name="vocabulary")
 app.add_typer(budget_app, name="budget")
+app.add_typer(sites_app, name="sites")
 app.command()(audit)
 app.command("reproduce")(reproduce_paper)
 
