@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from private_topics.corpus.words.tokens import Tokeniser
     from private_topics.corpus.words.vocabulary import WordList, named_word_list, read_word_list
     from private_topics.engines.gpu.corpus import GpuCounts
+    from private_topics.engines.sites.coordinator import SiteCoordinator
+    from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
+    from private_topics.engines.sites.site import Site
     from private_topics.engines.spark.counts import SparkCounts
     from private_topics.errors import (
         EngineError,
@@ -82,6 +85,9 @@ _HOMES = {
     "corpus.words.tokens": ("Tokeniser",),
     "corpus.words.vocabulary": ("WordList", "named_word_list", "read_word_list"),
     "engines.gpu.corpus": ("GpuCounts",),
+    "engines.sites.coordinator": ("SiteCoordinator",),
+    "engines.sites.identities": ("SiteDirectory", "SiteIdentity"),
+    "engines.sites.site": ("Site",),
     "engines.spark.counts": ("SparkCounts",),
     "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
     "estimators.edited": ("Edits",),
@@ -156,6 +162,10 @@ __all__ = [
     "ReleaseLine",
     "Reliability",
     "Request",
+    "Site",
+    "SiteCoordinator",
+    "SiteDirectory",
+    "SiteIdentity",
     "SparkCounts",
     "SpectralLDA",
     "Tokeniser",

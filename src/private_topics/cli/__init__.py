@@ -14,6 +14,7 @@ from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report
 from private_topics.cli.plan_command import plan
 from private_topics.cli.shares_command import shares
+from private_topics.cli.sites import sites_app
 from private_topics.cli.topics_command import show_topics
 from private_topics.cli.transform_command import transform
 from private_topics.cli.verify_command import verify
@@ -35,6 +36,7 @@ app.command()(plan)
 app.command()(verify)
 app.add_typer(vocabulary_app, name="vocabulary")
 app.add_typer(budget_app, name="budget")
+app.add_typer(sites_app, name="sites")
 app.command()(audit)
 app.command("reproduce")(reproduce_paper)
 

@@ -55,7 +55,8 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         digits that a sum has; a corpus that turns out larger is refused after it was charged.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
-        (extra `gpu`). Noise is added here, and the result does not depend on the engine.
+        (extra `gpu`). Noise is added here, and the result does not depend on the engine. Or a `Site`: this corpus
+        is one of several whose sums are added up under masks (extra `sites`; with sampler="exact").
     n_jobs : threads; the result does not depend on it.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
         `reserve(budget, **kind)`, which raises to refuse.

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from private_topics.engines.sites.coordinator import Coordinator
-from private_topics.engines.sites.identities import Directory, Identity
+from private_topics.engines.sites.coordinator import SiteCoordinator
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError
 
@@ -23,12 +23,12 @@ def names_of(count: int) -> list[str]:
     return [f"clinic-{number:02d}" for number in range(count)]
 
 
-def identities(count: int) -> dict[str, Identity]:
-    return {name: Identity.new(name) for name in names_of(count)}
+def identities(count: int) -> dict[str, SiteIdentity]:
+    return {name: SiteIdentity.new(name) for name in names_of(count)}
 
 
-def directory_of(known: Mapping[str, Identity], honest: int) -> Directory:
-    return Directory({name: identity.public_key for name, identity in known.items()}, honest)
+def directory_of(known: Mapping[str, SiteIdentity], honest: int) -> SiteDirectory:
+    return SiteDirectory({name: identity.public_key for name, identity in known.items()}, honest)
 
 
 class Quiet(Site):
@@ -87,10 +87,10 @@ def _holding(baton):
 
 def together(
     sites: Mapping[str, Site], work: Callable[[str, Site], Any], transport: Loopback | None = None
-) -> tuple[dict[str, Any], Coordinator, Exception | None]:
+) -> tuple[dict[str, Any], SiteCoordinator, Exception | None]:
     """`work` of every site in a thread, the coordinator here: results or errors by site, and how it ended."""
     transport = transport or Loopback(sites)
-    coordinator = Coordinator(next(iter(sites.values())).directory, transport)
+    coordinator = SiteCoordinator(next(iter(sites.values())).directory, transport)
 
     def one(name: str) -> Any:
         site = sites[name]

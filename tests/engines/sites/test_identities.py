@@ -10,7 +10,7 @@ from site_support import directory_of, identities
 
 pytest.importorskip("cryptography")
 
-from private_topics.engines.sites.identities import Directory, Identity
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import GarbageError, Message, unpacked, verified
 from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError
@@ -21,11 +21,11 @@ def test_files_come_back_as_they_were(tmp_path):
     known = identities(3)
     directory = directory_of(known, 2)
     directory.write(tmp_path / "sites.json")
-    assert Directory.read(tmp_path / "sites.json") == directory
-    assert Directory.read(tmp_path / "sites.json").digest == directory.digest
+    assert SiteDirectory.read(tmp_path / "sites.json") == directory
+    assert SiteDirectory.read(tmp_path / "sites.json").digest == directory.digest
     one = known["clinic-01"]
     one.write(tmp_path / "key")
-    assert Identity.read(tmp_path / "key").public_key == one.public_key
+    assert SiteIdentity.read(tmp_path / "key").public_key == one.public_key
     assert os.stat(tmp_path / "key").st_mode & 0o077 == 0
     with pytest.raises(FileExistsError):
         one.write(tmp_path / "key")
@@ -34,7 +34,7 @@ def test_files_come_back_as_they_were(tmp_path):
 def test_the_digest_knows_every_key_and_the_number_of_honest_sites():
     known = identities(3)
     digests = {directory_of(known, 2).digest, directory_of(known, 3).digest}
-    digests.add(directory_of({**known, "clinic-01": Identity.new("clinic-01")}, 2).digest)
+    digests.add(directory_of({**known, "clinic-01": SiteIdentity.new("clinic-01")}, 2).digest)
     assert len(digests) == 3
 
 
@@ -55,7 +55,7 @@ def test_the_digest_knows_every_key_and_the_number_of_honest_sites():
 def test_files_that_are_no_directory_are_refused(stored, tmp_path):
     (tmp_path / "sites.json").write_text(stored)
     with pytest.raises(InputError):
-        Directory.read(tmp_path / "sites.json")
+        SiteDirectory.read(tmp_path / "sites.json")
 
 
 def test_only_the_site_itself_can_sign():
@@ -98,7 +98,7 @@ def test_a_site_must_be_in_its_directory_with_its_own_key():
     known = identities(3)
     directory = directory_of(known, 3)
     Site(known["clinic-00"], directory, ["word"])
-    for stranger in (Identity.new("clinic-00"), Identity.new("clinic-99")):
+    for stranger in (SiteIdentity.new("clinic-00"), SiteIdentity.new("clinic-99")):
         with pytest.raises(InputError, match="another key"):
             Site(stranger, directory, ["word"])
 

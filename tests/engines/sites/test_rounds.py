@@ -12,8 +12,8 @@ pytest.importorskip("cryptography")
 
 from test_masking import looks_uniform
 
-from private_topics.engines.sites.coordinator import Coordinator
-from private_topics.engines.sites.identities import Identity
+from private_topics.engines.sites.coordinator import SiteCoordinator
+from private_topics.engines.sites.identities import SiteIdentity
 from private_topics.engines.sites.masking import RoundKey, added, masked, stream
 from private_topics.engines.sites.messages import Message, unpacked, words_body
 from private_topics.engines.sites.rounds import SiteRound
@@ -84,7 +84,7 @@ def edited(data, identity, **fields):
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_a_round_gives_everybody_the_sum(count):
     sites = Sites(count, count)
-    coordinator = Coordinator(sites.directory, sites.ask)
+    coordinator = SiteCoordinator(sites.directory, sites.ask)
     assert coordinator._round(0) is None
     expected = sum(sites.values.values())
     assert all(np.array_equal(machine.total, expected) for machine in sites.machines.values())
@@ -102,9 +102,9 @@ def test_a_key_that_its_site_has_not_signed_is_refused():
     announced = sites.begin()
     name, mine = "clinic-01", RoundKey()
     for forged in (
-        edited(announced[name], Identity.new(name), key=mine.public.hex()),
+        edited(announced[name], SiteIdentity.new(name), key=mine.public.hex()),
         edited(announced[name], sites.known["clinic-02"], key=mine.public.hex()),
-        edited(announced[name], Identity.new(name), key=mine.public.hex())[:-64] + announced[name][-64:],
+        edited(announced[name], SiteIdentity.new(name), key=mine.public.hex())[:-64] + announced[name][-64:],
     ):
         assert kind(sites[0].receive(keys({**announced, name: forged}))) == "refused"
     assert sites.sent["clinic-00"] == 0
@@ -244,7 +244,7 @@ def test_an_old_key_played_again_hides_everything():
 
 
 def test_colluding_sites_see_the_sum_of_the_honest_and_nothing_less():
-    """Coordinator and two of five sites take off every mask that they know."""
+    """SiteCoordinator and two of five sites take off every mask that they know."""
     sites = Sites(5, 3, size=40_000)
     announced = sites.begin()
     known = {name: sites.machines[name]._key for name in sites.names(3, 4)}
@@ -296,7 +296,7 @@ FAULTS = {
 @pytest.mark.parametrize(("asked", "repeats"), [("begin", 1), ("keys", 2)])
 def test_a_site_that_fails_is_left_out_and_the_round_repeated(asked, repeats, fault):
     sites = Sites(4, 3)
-    coordinator = Coordinator(sites.directory, Faulty(sites, 1, asked, FAULTS[fault]))
+    coordinator = SiteCoordinator(sites.directory, Faulty(sites, 1, asked, FAULTS[fault]))
     assert coordinator._round(0) is None
     assert coordinator.left == ["clinic-01"]
     remaining = sites.names(0, 2, 3)
@@ -309,7 +309,7 @@ def test_a_site_that_fails_is_left_out_and_the_round_repeated(asked, repeats, fa
 
 def test_a_total_that_one_site_does_not_hear_is_no_reason_to_repeat():
     sites = Sites(4, 3)
-    coordinator = Coordinator(sites.directory, Faulty(sites, 1, "total", FAULTS["silence"]))
+    coordinator = SiteCoordinator(sites.directory, Faulty(sites, 1, "total", FAULTS["silence"]))
     assert coordinator._round(0) is None
     assert coordinator.left == []
     assert set(sites.sent.values()) == {1}
@@ -318,7 +318,7 @@ def test_a_total_that_one_site_does_not_hear_is_no_reason_to_repeat():
 def test_a_site_with_another_vocabulary_is_left_out_before_anybody_sends():
     sites = Sites(4, 3)
     sites.agreed["clinic-02"] = b"another vocabulary"
-    coordinator = Coordinator(sites.directory, sites.ask)
+    coordinator = SiteCoordinator(sites.directory, sites.ask)
     assert coordinator._round(0) is None
     assert coordinator.left == ["clinic-02"]
     assert sites.sent == {"clinic-00": 1, "clinic-01": 1, "clinic-02": 0, "clinic-03": 1}
@@ -327,7 +327,7 @@ def test_a_site_with_another_vocabulary_is_left_out_before_anybody_sends():
 def test_with_too_few_sites_the_fit_stops_everywhere():
     sites = Sites(3, 3)
     with pytest.raises(EngineError, match="2 of 3 sites are left and 3 are needed"):
-        Coordinator(sites.directory, Faulty(sites, 1, "keys", FAULTS["silence"]))._round(0)
+        SiteCoordinator(sites.directory, Faulty(sites, 1, "keys", FAULTS["silence"]))._round(0)
     assert sites.stopped == sites.names(0, 2)
     assert all(machine.total is None for machine in sites.machines.values())
     assert set(sites.sent.values()) == {1}
@@ -337,7 +337,7 @@ def test_a_site_of_another_round_is_left_out():
     """A site that was restarted begins at the first round again; the others are further."""
     sites = Sites(4, 3, number=5)
     sites.machines["clinic-03"] = sites.machine("clinic-03", number=0)
-    coordinator = Coordinator(sites.directory, sites.ask)
+    coordinator = SiteCoordinator(sites.directory, sites.ask)
     assert coordinator._round(5) is None
     assert coordinator.left == ["clinic-03"]
 
@@ -351,7 +351,7 @@ def test_answers_for_others_and_of_strangers_count_for_nothing():
             answers["clinic-01"] = answers["clinic-00"]
         return answers | {"stranger": b"", "clinic-01 ": b""}
 
-    coordinator = Coordinator(sites.directory, ask)
+    coordinator = SiteCoordinator(sites.directory, ask)
     assert coordinator._round(0) is None
     assert coordinator.left == ["clinic-01"]
 
@@ -365,7 +365,7 @@ def test_no_message_says_more_than_keys_digests_and_masked_words():
         heard.extend(answers.values())
         return answers
 
-    Coordinator(sites.directory, ask)._round(0)
+    SiteCoordinator(sites.directory, ask)._round(0)
     fields = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "big")]) for data in heard]
     always = {"site", "round", "attempt"}
     allowed = {"key": {"key", "agreed"}, "masked": {"context"}, "heard": set()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.engines.sites.identities import Directory
+from private_topics.engines.sites.identities import SiteDirectory
 from private_topics.engines.sites.masking import added
 from private_topics.engines.sites.messages import GarbageError, Message, verified, words_body
 from private_topics.engines.sites.rounds import DIGEST_BYTES
@@ -26,10 +26,10 @@ MOST_ROUNDS = 10_000
 
 
 @dataclass
-class Coordinator:
+class SiteCoordinator:
     """Sites that take part, and how to ask them. `left` names those that were left out, in order."""
 
-    directory: Directory
+    directory: SiteDirectory
     ask: Ask
     left: list[str] = field(default_factory=list)
     rounds: int = 0
@@ -41,12 +41,15 @@ class Coordinator:
 
     def run(self) -> str:
         """Round after round, until the fits of all sites have ended: a digest of what all of them heard."""
-        for number in range(MOST_ROUNDS):
-            ended = self._round(number)
-            if ended is not None:
-                return _the_same(ended)
-            self.rounds += 1
-        raise EngineError("The sites do not come to an end.")
+        try:
+            for number in range(MOST_ROUNDS):
+                ended = self._round(number)
+                if ended is not None:
+                    return _the_same(ended)
+                self.rounds += 1
+            raise EngineError("The sites do not come to an end.")
+        finally:
+            self._stop(self.left)  # they may be waiting still
 
     def _round(self, number: int) -> dict[str, str] | None:
         """Attempts until one succeeds; what the sites have heard where all have ended instead."""
@@ -84,9 +87,13 @@ class Coordinator:
         self.left += sorted(names)
         return bool(names)
 
+    def _stop(self, names: list[str]) -> None:
+        if names:
+            self.ask(dict.fromkeys(names, Message("stop").packed()))
+
     def _require_enough(self) -> None:
         if len(self.present) < self.directory.fewest:
-            self.ask(dict.fromkeys(self.present, Message("stop").packed()))
+            self._stop(self.present)
             raise EngineError(
                 f"{len(self.present)} of {len(self.directory.names)} sites are left and {self.directory.fewest} are "
                 "needed: the fit has ended. What the sites have charged stays charged."

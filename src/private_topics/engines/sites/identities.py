@@ -40,7 +40,7 @@ def checked_name(name: Any) -> str:
     return name
 
 
-class Identity:
+class SiteIdentity:
     """A site's name and the private key with which it signs."""
 
     def __init__(self, name: str, key: Ed25519PrivateKey) -> None:
@@ -76,11 +76,11 @@ class Identity:
         return self._key.sign(data)
 
     def __repr__(self) -> str:
-        return f"Identity({self.name!r})"
+        return f"SiteIdentity({self.name!r})"
 
 
 @dataclass(frozen=True)
-class Directory:
+class SiteDirectory:
     """The public keys of all sites by name, and how many sites are honest. The same file at every site."""
 
     keys: Mapping[str, bytes]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.engines.sites.identities import SIGNATURE_BYTES, Directory, Identity
+from private_topics.engines.sites.identities import SIGNATURE_BYTES, SiteDirectory, SiteIdentity
 
 LARGEST_HEADER = 1 << 20
 _LENGTH_BYTES = 4
@@ -75,7 +75,7 @@ class Message:
         header = json.dumps([self.kind, dict(self.fields)], sort_keys=True).encode()
         return len(header).to_bytes(_LENGTH_BYTES, "big") + header + self.body
 
-    def signed(self, identity: Identity) -> bytes:
+    def signed(self, identity: SiteIdentity) -> bytes:
         packed = self.packed()
         return packed + identity.sign(packed)
 
@@ -99,7 +99,7 @@ def unpacked(data: bytes, *kinds: str) -> Message:
     return Message(header[0], header[1], data[end:])
 
 
-def verified(data: bytes, directory: Directory, site: str, *kinds: str) -> Message:
+def verified(data: bytes, directory: SiteDirectory, site: str, *kinds: str) -> Message:
     """A message of one of these kinds that this site has signed."""
     packed, signature = data[:-SIGNATURE_BYTES], data[-SIGNATURE_BYTES:]
     message = unpacked(packed, *kinds)

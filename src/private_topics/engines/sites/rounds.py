@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.engines.sites.identities import KEY_BYTES, Directory, Identity
+from private_topics.engines.sites.identities import KEY_BYTES, SiteDirectory, SiteIdentity
 from private_topics.engines.sites.masking import RoundKey, masked
 from private_topics.engines.sites.messages import GarbageError, Message, unpacked, verified, words_body
 from private_topics.errors import EngineError
@@ -30,8 +30,8 @@ class SiteRound:
     """A round at one site. `agreed` says what all sites must agree on; `own` gives the integers to send, for so many
     sites in the round, and is called at most once for each attempt."""
 
-    identity: Identity
-    directory: Directory
+    identity: SiteIdentity
+    directory: SiteDirectory
     number: int
     size: int
     agreed: Callable[[], bytes]

@@ -19,7 +19,7 @@ import numpy as np
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.protocol import Corpus
-from private_topics.engines.sites.identities import Directory, Identity
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import Message
 from private_topics.engines.sites.rounds import Integers, SiteRound
 from private_topics.errors import EngineError, InputError
@@ -39,14 +39,14 @@ class Site:
     """
 
     def __init__(
-        self, identity: Identity, directory: Directory, words: Sequence[str], *, patience: float = PATIENCE
+        self, identity: SiteIdentity, directory: SiteDirectory, words: Sequence[str], *, patience: float = PATIENCE
     ) -> None:
         if directory.keys.get(identity.name) != identity.public_key:
             raise InputError(f"The directory of sites has another key for {identity.name!r}, or none.")
         self.identity, self.directory, self.patience = identity, directory, patience
         self.words = tuple(words)
         self._agreed = hashlib.sha256()
-        self._inbox: queue.Queue[tuple[bytes, queue.Queue[bytes]]] = queue.Queue()
+        self._inbox: queue.Queue[tuple[bytes, queue.Queue[bytes]] | None] = queue.Queue()
         self._ended: bytes | None = None
         self._begun = False
         self._lock = threading.Lock()
@@ -107,15 +107,20 @@ class Site:
             if self._ended is None:
                 self._ended = self._say_ended("" if failed else self._agreed.hexdigest())
         while not self._inbox.empty():
-            self._inbox.get()[1].put(self._ended)
+            waiting = self._inbox.get()
+            if waiting is not None:
+                waiting[1].put(self._ended)
 
     def _next(self) -> tuple[bytes, queue.Queue[bytes]]:
         try:
-            return self._inbox.get(timeout=self.patience)
+            found = self._inbox.get(timeout=self.patience)
         except queue.Empty:
             raise EngineError(
                 f"Nothing was heard of the coordinator for {self.patience:g} seconds. What was charged stays charged."
             ) from None
+        if found is None:
+            raise EngineError("The connection to the coordinator is lost. What was charged stays charged.")
+        return found
 
     def _say_ended(self, heard: str) -> bytes:
         return Message("ended", {"site": self.identity.name, "heard": heard}).signed(self.identity)
@@ -133,6 +138,10 @@ class Site:
             return reply.get(timeout=self.patience if timeout is None else timeout)
         except queue.Empty:
             raise EngineError("The fit of this site has not come so far in time.") from None
+
+    def hang_up(self) -> None:
+        """No further message will come: a fit that waits for one ends."""
+        self._inbox.put(None)
 
     # -- a parameter of an estimator ---------------------------------------------------------------------------------
 
