@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement, product
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 
@@ -76,6 +77,48 @@ def second_moment(order: int, alpha0: float, n: int = 40) -> Finding:
         float(np.linalg.norm(change.ravel(), order)),
         n * corrected(n_documents=n, alpha0=alpha0),
     )
+
+
+def largest_third_change(alpha0: float) -> float:
+    """An upper bound of the L2 norm of `N` times the change of the third moment over *all* neighbours.
+
+    The change is a mean over ordered pairs (p, q) of other documents, and affine in each of four documents: the two
+    that are exchanged are mixtures of triples of words, p one of pairs, q one of words. So its norm is largest for
+    nine words, equal or not: one set partition of nine for every way to be equal.
+    """
+    weights, eye = bounds.MomentWeights.of(alpha0), np.eye(9)
+    places = np.array(list(partitions(9)))
+    largest = 0.0
+    for some in np.array_split(places, 20):
+        words = [eye[some[:, place]] for place in range(9)]
+        (one, two, three), (other1, other2, other3) = triple_features(words[:3]), triple_features(words[3:6])
+        p, pairs = (words[6] + words[7]) / 2, symmetric_pairs(words[6], words[7])
+        outer = np.einsum("nij,nl->nijl", two - other2, p) + np.einsum("nij,nl->nijl", pairs, one - other1)
+        cube = np.einsum("nij,nl->nijl", symmetric_pairs(p, words[8]), one - other1)
+        change = three - other3 - weights.mixed * placements(outer) + weights.cube * placements(cube)
+        largest = max(largest, float(np.sqrt((change**2).sum(axis=(1, 2, 3))).max()))
+    return largest
+
+
+def partitions(size: int) -> Iterator[tuple[int, ...]]:
+    """All ways to give `size` places names 0, 1, 2, …, a new name always the next one."""
+    rows: list[tuple[int, ...]] = [(0,)]
+    for _ in range(size - 1):
+        rows = [(*row, name) for row in rows for name in range(max(row) + 2)]
+    yield from rows
+
+
+def symmetric_pairs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    outer = np.einsum("ni,nj->nij", x, y)
+    return (outer + outer.swapaxes(1, 2)) / 2.0
+
+
+def triple_features(words: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`phi1`, `phi2`, `phi3` of documents of three words."""
+    x, y, z = words
+    pairs = (symmetric_pairs(x, y) + symmetric_pairs(x, z) + symmetric_pairs(y, z)) / 3.0
+    triples = sum(np.einsum("ni,nj,nl->nijl", *order) for order in permutations(words)) / 6.0
+    return (x + y + z) / 3.0, pairs, np.asarray(triples)
 
 
 def third_moment_l1(alpha0: float = 1.0, n: int = 40, *, appendix: bool = True) -> Finding:

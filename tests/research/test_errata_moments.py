@@ -77,6 +77,24 @@ def test_no_neighbours_exceed_the_corrected_bounds(seed):
         assert np.linalg.norm(second, 2) <= n * bounds.corrected_singular_value_sensitivity(n_documents=n)
 
 
+@pytest.mark.parametrize("alpha0", ALPHAS)
+def test_the_l2_change_of_the_third_moment_that_is_attained(alpha0):
+    _, change = moments.changes(*moments.all_others_alike(2000), alpha0)
+    sizes = {"n_documents": 2000, "alpha0": alpha0}
+    assert np.linalg.norm(change) == pytest.approx(2000 * bounds.attained_third_moment_l2(**sizes), rel=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha0", ALPHAS)
+def test_the_noise_of_configuration_1_suffices_with_the_constants_of_the_appendix(alpha0):
+    """The appendix misses terms of the L1 sensitivity of M3; in L2, which Gaussian noise needs, it has enough."""
+    sizes = {"n_documents": 10**6, "alpha0": alpha0}
+    largest = moments.largest_third_change(alpha0)
+    assert 1.0 <= largest / (10**6 * bounds.attained_third_moment_l2(**sizes)) < 2.01
+    assert largest < 10**6 * bounds.published_third_moment_sensitivity(**sizes)
+    assert bounds.corrected_second_moment_l2(**sizes) < bounds.published_second_moment_sensitivity(**sizes)
+
+
 def test_third_moment_prefactor():
     found = moments.third_moment_prefactor()
     assert found.attained == pytest.approx(found.corrected)

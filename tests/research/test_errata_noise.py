@@ -32,7 +32,7 @@ def test_dropped_constants_and_printed_variance_together():
 
 
 def test_the_classical_noise_holds_where_the_paper_uses_it():
-    """App. B asks for an epsilon of at most 1, the figures have 3 over three releases; the first failure is at 9.1."""
+    """App. B asks for an epsilon of at most 1, the figures have 3 over three releases; it first fails at 9.1."""
     assert noise.classical_failure() == pytest.approx(9.1, abs=0.2)
     for epsilon in (0.5, 1.0, 3.0):
         assert gdp_delta(1.0 / noise_scales.tau(epsilon, noise.DELTA), epsilon) < noise.DELTA
