@@ -87,6 +87,7 @@ def reliability(
     ----------
     model : a fitted `PrivateSpectralLDA`, or one that was loaded. Its topics, its prior and its statement are looked
         at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
+        Or `PrivateTopics`, which keeps the answer: its `topics_` then have intervals and reliabilities.
     refits : each takes about as long as a fit of a quarter of the documents, at most 20,000; fewer than 9
         can call nothing reliable.
     n_words : how many words of a topic are its first.
@@ -96,6 +97,7 @@ def reliability(
     n_jobs : threads; the result does not depend on it.
     progress : notified of each refit.
     """
+    asked, model = model, getattr(model, "model_", model)
     _check(model, refits, n_words, random_state)
     estimator = _refitted(model, knowledge, n_jobs)
     wanted = np.asarray(model.components_, dtype=np.float64)
@@ -111,7 +113,10 @@ def reliability(
         inside += here
         again += came_again(here, first)
     low, high = _intervals(probabilities, wanted)
-    return Reliability(again / (refits + 1), inside / (refits + 1), low, high, refits, n_words)
+    result = Reliability(again / (refits + 1), inside / (refits + 1), low, high, refits, n_words)
+    if asked is not model:
+        asked.reliability_ = result
+    return result
 
 
 def _intervals(found: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

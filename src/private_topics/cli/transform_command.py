@@ -77,7 +77,7 @@ def _noted(documents: Iterable[tuple[str, str | None]], ids: list[str]) -> Itera
 
 
 def _write(fitted: Any, found: np.ndarray, output: Path | None, ids: dict[str, list[str]] | None) -> None:
-    from private_topics.estimators.topic_list import labels_of
+    from private_topics.evaluation.labels import labels_of
 
     names = [plain(label) for label in labels_of(fitted)]
     first = {"row": range(1, len(found) + 1)} if ids is None else ids

@@ -66,8 +66,8 @@ def class_shares(
 ) -> ClassShares:
     """How much of each class every topic takes up, for a budget of its own: topics by year, ward or kind.
 
-    A document adds its topic proportions (nearly those of `transform`) to its class; a user with several documents adds
-    their average. A document whose class is not in the list, or without a word of the vocabulary, adds nothing.
+    A document adds its topic proportions (nearly those of `transform`) to its class; a user with several documents
+    adds their average. A document whose class is not in the list, or without a word of the vocabulary, adds nothing.
 
     Parameters
     ----------

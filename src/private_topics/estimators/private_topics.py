@@ -19,7 +19,8 @@ from private_topics.estimators.choices import CANDIDATES, USUAL, knows_language,
 from private_topics.estimators.notebook import NotebookView
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.texts import Vocabulary, fit_texts
-from private_topics.estimators.topic_list import Topic, labels_of, topics_of
+from private_topics.estimators.topic_list import Topic, topics_of
+from private_topics.evaluation.labels import labels_of
 from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.neighbours import REPLACE, Neighbours
@@ -65,7 +66,9 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
     Attributes
     ----------
-    topics_ : one `Topic` for each: label, words with probabilities, share.
+    topics_ : one `Topic` for each: label, words with probabilities, share; and, once `reliability(model)` was asked,
+        intervals and how surely it would come out again.
+    reliability_ : the answer of `reliability(model)`, or None.
     privacy_ : `PrivacyStatement`.
     model_ : the fitted `PrivateSpectralLDA`, for counts.
     """
@@ -137,6 +140,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
         progress = progress_of(self.verbose, type(self).__name__)
         self.model_ = fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
         self.text_ = text
+        self.reliability_ = None
         return self
 
     def transform(self, data: Any, text: str | None = None) -> Any:
@@ -166,8 +170,9 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
     @property
     def topics_(self) -> tuple[Topic, ...]:
-        """The topics with their ten most probable words; `topics_of(model, n)` gives more."""
-        return topics_of(self.model_)
+        """The topics with their ten most probable words; after `reliability(model)`, how far to trust them."""
+        check_is_fitted(self)
+        return topics_of(self.model_, reliability=getattr(self, "reliability_", None))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The labels of the topics: the columns of `transform`."""
@@ -188,7 +193,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
             raise InputError(FITTED_TO_COUNTS)
         made = cls(model.n_components, **{name: getattr(model, name) for name in SAME_NAMES})
         made.language, made.extra_stop_words = model.tokeniser_.languages, model.tokeniser_.stop_words
-        made.model_, made.text_ = model, None
+        made.model_, made.text_, made.reliability_ = model, None, None
         return made
 
     def _tokeniser(self) -> Tokeniser:

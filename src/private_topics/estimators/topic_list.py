@@ -5,12 +5,13 @@ Everything here is a function of the fitted topics and prior, which are released
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from private_topics.errors import InputError
+from private_topics.evaluation.labels import labels_of
 from private_topics.parameters import check_integer
 
 LABEL_WORDS, LEADING, RELEVANCE = 3, 30, 0.3
@@ -44,32 +45,25 @@ class Topic:
         return f"{self.label} ({self.share:.1%}): {' '.join(word.word for word in self.words)}"
 
 
-def topics_of(model: Any, n: int = 10) -> tuple[Topic, ...]:
+def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, ...]:
     """The topics of a fitted model with their `n` most probable words, in the order of its rows.
 
-    Intervals and reliabilities join here.
+    `reliability`: what `private_topics.reliability(model)` found, for intervals and how surely a topic comes again.
     """
     check_integer(n, "n", "topics_of", 1)
     names, components, shares = word_names(model), model.components_, shares_of(model)
+    if reliability is not None and reliability.low.shape != components.shape:
+        raise InputError("The 'reliability' parameter of topics_of must be that of the same model.")
     return tuple(
-        Topic(number, label, _top_words(row, names, n), float(share))
+        Topic(
+            number,
+            label,
+            tuple(_word(number, j, names, components, reliability) for j in np.argsort(-row, kind="stable")[:n]),
+            float(share),
+            None if reliability is None else float(reliability.topics[number]),
+        )
         for number, (label, row, share) in enumerate(zip(labels_of(model), components, shares, strict=True))
     )
-
-
-def labels_of(model: Any) -> list[str]:
-    """A label for each topic: the words that are probable in it and more so than elsewhere. No two are equal."""
-    names, components = word_names(model), model.components_
-    marginal = np.maximum(shares_of(model) @ components, np.finfo(float).tiny)
-    labels = []
-    for row in components:
-        leading = np.argsort(-row, kind="stable")[:LEADING]
-        leading = leading[row[leading] > 0]
-        weight = np.log(row[leading])
-        relevance = weight - (1.0 - RELEVANCE) * np.log(marginal[leading])
-        chosen = leading[np.argsort(-relevance, kind="stable")[:LABEL_WORDS]]
-        labels.append(", ".join(names[j] for j in chosen))
-    return _distinct(labels)
 
 
 def shares_of(model: Any) -> np.ndarray:
@@ -84,16 +78,6 @@ def word_names(model: Any) -> list[str]:
     return [f"word{j}" for j in range(model.components_.shape[1])] if names is None else list(map(str, names))
 
 
-def _top_words(row: np.ndarray, names: list[str], n: int) -> tuple[TopicWord, ...]:
-    order = np.argsort(-row, kind="stable")[:n]
-    return tuple(TopicWord(names[j], float(row[j])) for j in order)
-
-
-def _distinct(labels: list[str]) -> list[str]:
-    """The labels, those that occur again with a number."""
-    seen: Counter[str] = Counter()
-    found = []
-    for label in labels:
-        seen[label] += 1
-        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return found
+def _word(topic: int, j: int, names: list[str], components: np.ndarray, reliability: Any) -> TopicWord:
+    between = () if reliability is None else (float(reliability.low[topic, j]), float(reliability.high[topic, j]))
+    return TopicWord(names[j], float(components[topic, j]), *between)

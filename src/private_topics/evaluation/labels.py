@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,14 @@ CENTRAL = 10
 
 
 def labels_of(model: Any) -> list[str]:
-    """The label of each topic: as renamed (`topic_labels_`), else its most distinctive words."""
+    """The label of each topic: as renamed (`topic_labels_`), else its most distinctive words. No two are equal."""
     given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
-    return [made if label is None else label for label, made in zip(given, labels(model), strict=True)]
+    found: list[str] = []
+    for label, made in zip(given, labels(model), strict=True):
+        wanted = made if label is None else label
+        numbered = (f"{wanted} ({number})" for number in count(2))
+        found.append(wanted if wanted not in found else next(name for name in numbered if name not in found))
+    return found
 
 
 def labels(model: Any, vectors: Any = None) -> list[str]:

@@ -39,7 +39,7 @@ class TrustedTopic(NamedTuple):
 def trusted_topics(
     model: Any, found: Reliability, names: list[str], caller: str, order: np.ndarray | None = None
 ) -> list[TrustedTopic]:
-    """The topics of a model, as it numbers them; `names` of all its words. `order`: of the words, if not by probability."""
+    """The topics of a model, as it numbers them; `names` and `order` of all its words, by probability if None."""
     components = model.components_
     if found.top_share.shape != components.shape:
         raise InputError(f"The 'reliability' parameter of {caller} must be that of the same model.")

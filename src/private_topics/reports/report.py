@@ -72,8 +72,8 @@ def write_report(
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
     reliability : what `reliability(model)` found: how far to trust each topic, and a section on it.
-    views : what else to say of each topic: a label, a reliability, intervals of words; if None, the labels that people
-        gave, and what `reliability` says.
+    views : what else to say of each topic: a label, a reliability, intervals of words; if None, the labels that
+        people gave, and what `reliability` says.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
