@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_support import ran, run
@@ -72,6 +74,17 @@ def test_users_csv_and_json(folder: Path) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(found["topics"])
     assert float(rows[0]["size"]) == pytest.approx(found["classes"][0]["size"], abs=0.1)
+
+
+def test_the_page_has_the_day_on_which_the_run_began(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that took the time when it is written would say how long the run took, around midnight."""
+    given: list[Any] = []
+    monkeypatch.setattr("private_topics.reports.class_shares.date_text", lambda day, _: given.append(day) or "a day")
+    ran(
+        "shares", folder / "model", folder / "letters.jsonl", "--by", "ward", "--classes", "north", "--delta", 1e-5,
+        "--report", folder / "day.html",
+    )  # fmt: skip
+    assert [type(day) for day in given] == [date]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +63,7 @@ def shares(
     from private_topics.estimators.saving import load
     from private_topics.privacy.budget import PrivacyBudget
 
-    screen = Screen(shown.quiet)
+    screen, began = Screen(shown.quiet), datetime.now(UTC).date()
     check_writable(output, report)
     ledger = ledger_of(charged, model.name, unit_of(reading))
     fitted = load(model)
@@ -89,18 +90,21 @@ def shares(
             n_jobs=jobs,
             progress=progress,
         )
-    _deliver(screen, found, output, report, as_json=shown.as_json)
+    _deliver(screen, found, output, report, began, as_json=shown.as_json)
     _say_guarantee(screen, found, ledger)
 
 
-def _deliver(screen: Screen, found: ClassShares, output: Path | None, report: Path | None, *, as_json: bool) -> None:
+def _deliver(
+    screen: Screen, found: ClassShares, output: Path | None, report: Path | None, began: date, *, as_json: bool
+) -> None:
+    """The table to files and the screen. The day is that on which the run began: its end says how long it took."""
     if output is not None:
         write_whole_text(output, found.to_json() if output.suffix == ".json" else found.to_csv())
         screen.say(f"Wrote the shares to {output}.")
     if report is not None:
         from private_topics.reports.class_shares import write_shares
 
-        write_shares(found, report)
+        write_shares(found, report, date=began)
         screen.say(f"Wrote the page to {report}.")
     if as_json:
         print_json(found.to_dict())

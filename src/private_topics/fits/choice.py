@@ -24,7 +24,7 @@ from private_topics.releases.vocabulary import VOCABULARY
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
 VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
 CANDIDATES_ALONE = Fit("candidate words", (CANDIDATES,), None, {"vocabulary": 1.0})
-SHARES_OF_CLASSES = Fit("class shares", (CLASS_SHARES,), None, {}, any_neighbours=True)
+SHARES_OF_CLASSES = Fit("class shares", (CLASS_SHARES,), None, {})
 OF_WORDS = (VOCABULARY, CANDIDATES)
 """Releases with which any fit may begin: they choose its vocabulary."""
 BEGINNINGS = (UNITS, *OF_WORDS)
