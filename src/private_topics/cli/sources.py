@@ -16,6 +16,7 @@ from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
+from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
 from private_topics.errors import InputError, LedgerError
@@ -49,6 +50,10 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     in_language = chosen.startswith(PREFIX) and named in LANGUAGES
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
+    if not set(dropped) <= set(STOP_WORDS):
+        raise InputError(
+            f"--language must be 'none' or one of {', '.join(STOP_WORDS)}: they have lists of stop words."
+        )
     return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
 
 
