@@ -133,3 +133,10 @@ def test_the_command_that_check_prints_runs(folder: Path, monkeypatch: pytest.Mo
     }
     ran(*words[1:], "--epsilon", 50, "--vocabulary", "list:german", "-k", 2, "--refine-steps", 0, "--anyway")
     assert (folder / "MODEL").exists()
+
+
+def test_wrong_settings_of_a_file_name_their_options(folder: Path) -> None:
+    for option, value in (("--language", "klingon"), ("--encoding", "utf-16")):
+        refused = run("fit", folder / "letters.jsonl.gz", option, value, "-o", folder / "x")
+        assert refused.exit_code == 1
+        assert option in refused.stderr

@@ -158,6 +158,7 @@ def test_request_and_approval_are_shown_and_filtered(folder: Path) -> None:
     assert load(folder / "model").sign_off_ == Request("Dr. Müller", "board <b>", "which complaints are frequent?")
     page = (folder / "model.html").read_text(encoding="utf-8")
     assert "Requested by Dr. Müller, approved by board &lt;b&gt;. Reason: which complaints are frequent?" in page
+    assert page.count("Requested by Dr. Müller") == 2  # in the sign-off, and in the row of the ledger
     assert "Requested by" not in (folder / "other.html").read_text(encoding="utf-8")
     shown = " ".join(ran("budget", "show", folder / "budget.db").stdout.split())
     for said in ("requested by Dr. Müller", "approved by board <b>", "reason: which complaints are frequent?"):

@@ -17,6 +17,8 @@ from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
+from private_topics.corpus.words.scripts import SEGMENTERS
+from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList
 from private_topics.errors import InputError, LedgerError
@@ -49,6 +51,10 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     in_language = chosen.startswith(PREFIX) and named in LANGUAGES
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
+    if not set(dropped) <= {*STOP_WORDS, *SEGMENTERS}:
+        raise InputError(
+            f"--language must be 'none' or one of {', '.join(STOP_WORDS)}: they have lists of stop words."
+        )
     extra = () if reading.extra_stop_words is None else listed_words(reading.extra_stop_words, "--extra-stop-words")
     tokeniser = Tokeniser(
         languages=dropped,

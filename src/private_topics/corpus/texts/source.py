@@ -84,7 +84,10 @@ class Reading:
         except (LookupError, TypeError, ValueError):
             usable, name = False, ""
         if not usable or name.startswith(STATEFUL):
-            what = "an encoding that contains ASCII, such as 'utf-8' or 'latin-1' (convert UTF-16 files to UTF-8)"
+            what = (
+                "an encoding that contains ASCII, such as 'utf-8' or 'latin-1' (--encoding; convert UTF-16 files to "
+                "UTF-8)"
+            )
             raise _bad_parameter("encoding", what, self.encoding)
 
 
