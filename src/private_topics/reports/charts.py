@@ -18,7 +18,7 @@ from private_topics.reports.topics import Topic, TopicMap, Word
 COLOURS = 8
 GAP = 0.35
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN_X, MAP_MARGIN_Y = 760, 430, 120, 56
-SMALLEST_DISC, LARGEST_DISC = 13.0, 36.0
+READABLE_DISC, SMALLEST_DISC, LARGEST_DISC = 11.0, 13.0, 36.0
 CHARACTER, LINE = 7.4, 17.0
 FULL_SIZE, PUSHES, TURNS = 24, 60, 36
 SMALL_OVERLAP = 8.0
@@ -96,7 +96,7 @@ def topic_map_picture(topics: list[Topic], placed: TopicMap) -> Markup:
     scale = min(1.0, math.sqrt(FULL_SIZE / len(topics)))
     radii = np.zeros(len(topics))
     for topic in topics:
-        radii[topic.index] = scale * _radius(topic.share / largest)
+        radii[topic.index] = max(READABLE_DISC, scale * _radius(topic.share / largest))
     centres = _moved_apart(_scaled(placed.places), radii)
     discs = {
         i: (float(x), float(y), float(radius)) for i, ((x, y), radius) in enumerate(zip(centres, radii, strict=True))
@@ -223,8 +223,13 @@ def _disc(topic: Topic, disc: tuple[float, float, float], label: Label | None) -
     name = f"{topic.name}, {topic.share:.1%}: {', '.join(word.name for word in topic.words[:5])}"
     return Markup(
         '<a href="#topic-{}" data-topic="{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
-        '<text class="index" x="{}" y="{}" dy="5" text-anchor="middle">{}</text> {}</a>'
-    ).format(topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y, topic.index, text)
+        '<text class="index" x="{}" y="{}" dy="{}" font-size="{}" text-anchor="middle">{}</text> {}</a>'
+    ).format(topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y, *_type(disc[2]), topic.index, text)
+
+
+def _type(radius: float) -> tuple[int, int]:
+    """How far below its middle a number in a disc stands, and its size."""
+    return (4, 11) if radius < SMALLEST_DISC else (5, 14)
 
 
 def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: int) -> Markup:
