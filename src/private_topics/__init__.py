@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from private_topics.estimators.edited import Edits
     from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
     from private_topics.estimators.export import export_topics, pyldavis_arguments
+    from private_topics.estimators.likelihood import PrivateLikelihood, private_log_likelihood
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.private_topics import PrivateTopics
     from private_topics.estimators.saving import load
@@ -112,6 +113,7 @@ _HOMES = {
     "evaluation.coherence": ("npmi_coherence", "topic_diversity", "umass_coherence"),
     "evaluation.labels": ("labels", "labels_of"),
     "evaluation.perplexity": ("document_completion_perplexity", "unigram_perplexity"),
+    "estimators.likelihood": ("PrivateLikelihood", "private_log_likelihood"),
     "evaluation.recovery": ("match_topics", "topic_error_l1", "topic_error_l2"),
     "evaluation.released_words": ("hints", "possible_names"),
     "evaluation.relevance": ("find_topics", "lift", "relevance"),
@@ -153,6 +155,7 @@ __all__ = [
     "PrivacyError",
     "PrivacyStatement",
     "PrivacyWarning",
+    "PrivateLikelihood",
     "PrivateSpectralLDA",
     "PrivateTopics",
     "PrivateVariationalLDA",
@@ -200,6 +203,7 @@ __all__ = [
     "open_texts",
     "plan",
     "possible_names",
+    "private_log_likelihood",
     "pyldavis_arguments",
     "read_unit_labels",
     "read_word_list",
