@@ -20,6 +20,7 @@ from private_topics.whole_files import whole_file, write_whole_text
 
 NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
+SHOWN_NAMES = 10
 
 
 def show_topics(
@@ -60,7 +61,7 @@ def show_topics(
         for fact in facts
     ]
     _show(rows, ("topic", shown.replace("_", " "), "words", "label"), model.name)
-    for line in filter(None, (edits_line(fitted), *looked_at(top))):
+    for line in filter(None, (edits_line(fitted), *looked_at(fitted, top))):
         typer.echo(line, err=True)
 
 
@@ -101,14 +102,16 @@ def _show(rows: Iterable[tuple[str, ...]], columns: tuple[str, ...], title: str)
     console.print(table)
 
 
-def looked_at(top: list[list[str]]) -> list[str]:
-    """What a person should look at in the words of the topics, a line each."""
+def looked_at(model: Any, top: list[list[str]]) -> list[str]:
+    """What a person should look at in released words, those shown first, a line each."""
     from private_topics.evaluation.released_words import hints, possible_names
 
-    said, names = [f"hint: {hint}" for hint in hints(top)], possible_names(top)
+    said = [f"hint: {hint}" for hint in hints(top)]
+    names = list(dict.fromkeys(possible_names(top) + possible_names(getattr(model, "feature_names_in_", ()))))
     if names:
+        more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
         said.append(
-            f"look: does any of these words name a person? {', '.join(names)}. "
+            f"look: does any word name a person? A public list knows {', '.join(names[:SHOWN_NAMES])}{more}. "
             "Words are left out by: private-topics edit --block-words"
         )
     return [plain(line) for line in said]
