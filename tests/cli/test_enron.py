@@ -1,4 +1,4 @@
-"""The command a new user would try, on real mail, in a process of its own: it prints released words of it, no more."""
+"""The command a new user would try, on real mail, in a process of its own: of the mail it prints released words."""
 
 from __future__ import annotations
 
