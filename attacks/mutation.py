@@ -9,9 +9,10 @@
 A mutant (`mutation_sites.py`) is tried against the tests that run what it changes (`mutation_tests.py`), those of its
 folder first, the fast ones first, until one fails; a test that fails where nothing is changed says nothing. Records
 and results are kept in build/mutation, so that a run can be interrupted and continued; after a change of the code,
-remove that folder. `--out` stores the table (results/mutation.md) and the mutants with the tests that kill them
-(results/mutation.csv). A survivor gets a test, or a line in `survivors.toml` that says why no test can notice it. A
-mutant that breaks the import counts as nothing.
+remove that folder. `--out` stores the table (results/mutation.md) and the mutants with the tests that kill them and
+the commit at which they did (results/mutation.csv); what is stored there is not tried again while its code stands, so
+that a large sample can be tried in parts. A survivor gets a test, or a line in `survivors.toml` that says why no test
+can notice it. A mutant that breaks the import counts as nothing.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def by_commit(count: int) -> list[tuple[Mutant, str]]:
     present = {mutant.key: mutant for mutant in all_mutants()}
     killed = [row for row in read_csv(RESULTS / "mutation.csv") if row["verdict"] == "killed"]
     rows = [row for row in killed if _key(row) in present and float(row["seconds"]) <= SLOW]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    rows.sort(key=lambda row: hashlib.sha256(f"{commit} {_key(row)}".encode()).digest())
+    chosen_by = commit()
+    rows.sort(key=lambda row: hashlib.sha256(f"{chosen_by} {_key(row)}".encode()).digest())
     return [(present[_key(row)], row["test"]) for row in rows[:count]]
 
 
@@ -143,18 +144,23 @@ def record(plain: Path, paths: Sequence[str], markers: str, processes: int) -> N
 
 
 def results() -> list[dict[str, str]]:
+    """What was stored, and what was found since."""
     path = WORK / "results.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     void = (WORK / "void.txt").read_text(encoding="utf-8").splitlines() if (WORK / "void.txt").exists() else []
-    rows = {_key(row): row for row in map(json.loads, lines)}
+    rows = {_key(row): row for row in [*read_csv(RESULTS / "mutation.csv"), *map(json.loads, lines)]}
     return [row for row in rows.values() if row["test"] not in void and row["verdict"] != "unknown"]
 
 
 def row_of(mutant: Mutant, verdict: str, test: str, seconds: float) -> dict[str, object]:
     names = ("file", "function", "kind", "before", "after", "number")
     return {name: getattr(mutant, name) for name in names} | {
-        "verdict": verdict, "test": test, "seconds": round(seconds, 1)
+        "verdict": verdict, "test": test, "seconds": round(seconds, 1), "commit": commit()[:12]
     }  # fmt: skip
+
+
+def commit() -> str:
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def table(rows: Sequence[dict[str, str]], reasons: dict[Key, str]) -> str:
@@ -246,17 +252,18 @@ def run(arguments: Namespace) -> int:
     if useless:
         void.open("a", encoding="utf-8").writelines(f"{test}\n" for test in sorted(useless))
         print(f"Fail without a bug, and are left out: {', '.join(sorted(useless))}. Run again.", file=sys.stderr)
-    wanted = {mutant.key for mutant in mutants}
-    rows = sorted((row for row in results() if _key(row) in wanted), key=_key)
+    wanted, present = ({mutant.key for mutant in some} for some in (mutants, all_mutants()))
+    stored = sorted((row for row in results() if _key(row) in present), key=_key)
+    rows = [row for row in stored if _key(row) in wanted]
     command = f"python attacks/mutation.py --sample {arguments.sample} --seed {arguments.seed}"
     page = (
-        f"# Mutants\n\n`{command}`, of {len(all_mutants()):,} mutants, against those of {len(coverage.seconds):,} "
+        f"# Mutants\n\n`{command}`, of {len(present):,} mutants, against those of {len(coverage.seconds):,} "
         "recorded tests that run the changed code. Survivors are tried again when tests are written for them; the "
         f"counts are those of the last try.\n\n{table(rows, reasons)}"
     )
     tell(page, RESULTS / "mutation.md" if arguments.out else None)
     if arguments.out:
-        store_csv(RESULTS / "mutation.csv", rows)
+        store_csv(RESULTS / "mutation.csv", stored)
     return int(any(row["verdict"] == "survived" and _key(row) not in reasons for row in rows))
 
 

@@ -76,3 +76,10 @@ def test_large_delta_warns() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_delta_large(1e-6, 1000)
+
+
+@pytest.mark.parametrize(("sensitivity", "mu"), [(5e-324, 1e300), (1e300, 1e-300)])
+def test_noise_that_leaves_the_floats_is_refused(sensitivity: float, mu: float) -> None:
+    """No noise at all, and noise without bound."""
+    with pytest.raises(PrivacyError, match="leaves the range of floating point"):
+        sigma_for(1.0, sensitivity, mu)

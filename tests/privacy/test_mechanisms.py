@@ -22,8 +22,9 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy import mechanisms
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent
-from private_topics.privacy.lattice import step_for
+from private_topics.privacy.lattice import LARGEST_INTEGER, step_for
 from private_topics.privacy.mechanisms import KINDS, PrivateRun, Query, Released
+from private_topics.privacy.queries import checked_aggregate
 from private_topics.privacy.randomness import NoiseStream
 
 FALSE_ALARM = 1e-6
@@ -392,3 +393,12 @@ def test_shares_that_sum_to_one_fit_every_budget(sampler: str, epsilon: float, d
     for share in np.random.default_rng(1).dirichlet(np.ones(5)):
         run.release(query_for(run, "scalar", float(share)), np.int64(3), float(share))
     assert run.accountant.delta(epsilon) <= delta
+
+
+def test_the_largest_integers_of_a_lattice_are_taken() -> None:
+    query = Query("edge", "vector", sensitivity=1.0, step=1.0, proof="lattice.md")
+    integers = np.array([LARGEST_INTEGER, -LARGEST_INTEGER])
+    np.testing.assert_array_equal(checked_aggregate(query, integers, consume=False), integers)
+    for beyond in (LARGEST_INTEGER + 1, -LARGEST_INTEGER - 1):
+        with pytest.raises(InputError, match="leaves the lattice"):
+            checked_aggregate(query, np.array([0, beyond]), consume=False)

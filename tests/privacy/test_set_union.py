@@ -226,3 +226,11 @@ def test_a_forked_run_refuses_to_release_words() -> None:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.parametrize(
+    ("budget", "delta"), [(BUDGET, 1e-3), (BUDGET, BUDGET.delta), (PrivacyBudget(1e-5, 0.1), 1e-4)]
+)
+def test_a_threshold_that_takes_all_of_delta_or_epsilon_is_refused(budget: PrivacyBudget, delta: float) -> None:
+    with pytest.raises(PrivacyError, match="below its delta and epsilon"):
+        run_with(delta, budget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query
+from private_topics.privacy.neighbours import NEIGHBOURS
 from private_topics.privacy.set_union import SENSITIVITY
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 
@@ -35,3 +36,11 @@ def test_a_vocabulary_is_counted_by_the_words_of_a_unit() -> None:
 
 def test_without_a_vocabulary_there_is_no_footnote() -> None:
     assert "per unit" not in statement(words=False).table()
+
+
+def test_a_statement_has_the_relation_of_its_run() -> None:
+    for relation in NEIGHBOURS:
+        run = PrivateRun(BUDGET, neighbours=relation)
+        run.release(Query("unigram", "vector", 1.0, 2.0**-10, "unigram"), [1, 2, 3], 0.5)
+        found = statement_of(run, grouped=False, n_units=9, configuration="sequential", public=(), components="")
+        assert found.relation == relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from private_topics.releases.public_basis import COLUMN, PublicMoment
+from private_topics.releases.public_basis import COLUMN, PublicMoment, with_constant
 from private_topics.spectral.public_basis import public_basis
 
 N_WORDS, RANK, N_TOPICS = 120, 8, 5
@@ -53,3 +53,8 @@ def test_coordinates_are_long_where_documents_differ():
     scaled = noisy.coordinates() @ noisy.coordinates().T
     same = moment.basis.rows @ moment.basis.rows.T
     np.testing.assert_allclose(scaled / np.linalg.norm(scaled), same / np.linalg.norm(same), atol=1e-9)
+
+
+def test_one_column_counts_documents():
+    rows = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(with_constant(rows, 2.0), [[2.0, 0.0, 1.0], [2.0, 2.0, 3.0], [2.0, 4.0, 5.0]])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from private_topics.sums.quantised import SAFETY, QuantisedFrameSums, QuantisedSecond
+from private_topics.errors import InputError
+from private_topics.sums.quantised import SAFETY, QuantisedFrameSums, QuantisedSecond, rounded
 
 
 @pytest.mark.parametrize("n_units", [1, 2**16, 2**20, 2**20 + 1, 2**25, 2**31])
@@ -21,3 +22,10 @@ def test_no_number_of_units_overflows(n_units: int) -> None:
             assert largest * n_units < 2**63
             assert 0.5 * clip < largest * step <= clip  # not coarser than it must be
             assert largest * n_units > 2**bits
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_one_value_that_does_not_fit_is_refused(bad):
+    with pytest.raises(InputError, match="does not fit the lattice"):
+        rounded([1.0, bad], 0.5)
+    np.testing.assert_array_equal(rounded([1.0, -0.25, 0.25], 0.5), [2, 0, 1])
