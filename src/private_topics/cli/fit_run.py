@@ -157,7 +157,7 @@ def deliver(
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
     if isinstance(model, PrivateSpectralLDA):  # the words of another model are the corpus's own
-        for line in looked_at(model.top_words()):
+        for line in looked_at(model, model.top_words()):
             screen.say(line)
 
 
@@ -224,6 +224,6 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
         facts["strength"] = model.privacy_.strength.level
-        top = model.top_words()
-        facts |= {"hints": hints(top), "possible_names": possible_names(top)}
+        facts["hints"] = hints(model.top_words())
+        facts["possible_names"] = possible_names(getattr(model, "feature_names_in_", ()))
     return facts

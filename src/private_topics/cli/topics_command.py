@@ -15,7 +15,7 @@ from private_topics.cli import options
 from private_topics.cli.edit_command import edits_line
 from private_topics.cli.screen import Screen, plain, print_json
 
-REFITS, TOP_WORDS = 20, 10
+REFITS, TOP_WORDS, SHOWN_NAMES = 20, 10, 10
 COMES_AGAIN = (
     "How often a topic would come out again if the noise were drawn afresh, stated cautiously; at 90 % and above "
     "it is called reliable. A star marks words that are surely among the first of their topic. This costs no budget."
@@ -75,7 +75,7 @@ def show_topics(
         for fact in facts
     ]
     _show(rows, ["topic", *(name.replace("_", " ") for name in columns), "words", "label"], model.name)
-    for line in filter(None, (edits_line(fitted), *looked_at(top))):
+    for line in filter(None, (edits_line(fitted), *looked_at(fitted, top))):
         typer.echo(line, err=True)
 
 
@@ -154,14 +154,16 @@ def _show(rows: Iterable[list[str]], columns: list[str], title: str) -> None:
     console.print(table)
 
 
-def looked_at(top: list[list[str]]) -> list[str]:
-    """What a person should look at in the words of the topics, a line each."""
+def looked_at(model: Any, top: list[list[str]]) -> list[str]:
+    """What a person should look at in released words, those shown first, a line each."""
     from private_topics.evaluation.released_words import hints, possible_names
 
-    said, names = [f"hint: {hint}" for hint in hints(top)], possible_names(top)
+    said = [f"hint: {hint}" for hint in hints(top)]
+    names = list(dict.fromkeys(possible_names(top) + possible_names(getattr(model, "feature_names_in_", ()))))
     if names:
+        more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
         said.append(
-            f"look: does any of these words name a person? {', '.join(names)}. "
+            f"look: does any word name a person? A public list knows {', '.join(names[:SHOWN_NAMES])}{more}. "
             "Words are left out by: private-topics edit --block-words"
         )
     return [plain(line) for line in said]
