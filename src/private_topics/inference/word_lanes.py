@@ -1,7 +1,7 @@
 """One round of mean-field inference with four words, or four topics, at a time.
 
-A document's words stand in groups of `LANES`; `panel[(group · k + topic) · LANES + lane]` is the probability of a word
-in a topic. The compiler does not find this by itself in loops of a dozen topics, so the vectors are written out.
+A document's words stand in groups of `LANES`; `panel[(group · k + topic) · LANES + lane]` is the probability of a
+word in a topic. The compiler does not find this by itself in loops of a dozen topics, so the vectors are written out.
 """
 
 from __future__ import annotations
