@@ -98,7 +98,10 @@ def _settle(panel, counts, rows, prior, k, length, gamma, once, twice, pull, rat
         if moved <= still:
             return
     for _ in range((MOST_ROUNDS - PLAIN_ROUNDS) // 2):
-        _round(panel, counts, rows, prior, gamma, pull, ratio, once)
+        moved = _round(panel, counts, rows, prior, gamma, pull, ratio, once)
+        if moved <= still:
+            twice = once
+            break
         moved = _round(panel, counts, rows, prior, once, pull, ratio, twice)
         if moved <= still:
             break

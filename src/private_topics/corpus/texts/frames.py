@@ -147,6 +147,8 @@ def _strings(values: Any, what: str, caller: str, column: Any = None) -> list[An
     """Texts (or pairs), each value that is neither an empty text. A column of another type is refused."""
     column = values if column is None else column
     found = _values(values)
+    if found and set(map(type, found)) == {str}:
+        return found
     if found is None or not _may_hold_text(column) or (found and not any(map(_is_text, found))):
         kind = "" if _kind(column) is None else f" Got the type {_kind(column)!r} instead."
         raise InputError(f"{what} given to {caller} must hold texts: strings, or None where one is missing.{kind}")
