@@ -72,7 +72,7 @@ def _lines(found: FileCheck) -> list[tuple[str, str]]:
     lines += [
         ("records", f"{found.records:,}"),
         ("unreadable", _share(found.unreadable, found) + (f", first: record {found.first:,}" if found.first else "")),
-        ("empty", _share(found.empty, found)),
+        ("empty or unreadable", _share(found.empty, found)),
         ("with HTML", _share(found.html, found)),
         ("duplicates", _share(found.duplicates, found)),
         ("not segmented", _share(found.unsegmented, found)),
