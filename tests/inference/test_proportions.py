@@ -33,7 +33,7 @@ def test_they_are_where_plain_rounds_end(corpus):
     expected = gamma / gamma.sum(axis=1, keepdims=True)
     found = proportions(*arrays(corpus))
     away = np.abs(found - expected).max(axis=1)
-    assert np.quantile(away, 0.98) < 2e-3  # a few documents have several fixed points
+    assert np.quantile(away, 0.98) < 1e-3  # a few documents have several fixed points
     gamma, _ = fold_in(*arrays(corpus), 50)  # what a transform did before
     before = np.abs(gamma / gamma.sum(axis=1, keepdims=True) - expected).max(axis=1)
     assert away.mean() <= before.mean() + STILL
@@ -50,7 +50,7 @@ def test_a_further_round_moves_nothing(corpus):
     ratio = counts.toarray() / np.maximum(seen, 1e-300)
     again = prior + pull * (ratio @ word_topics)
     moved = np.abs(again - gamma).max(axis=1) / np.maximum(length, 1.0)
-    assert np.quantile(moved, 0.99) < 2 * STILL
+    assert np.quantile(moved, 0.99) < 3 * STILL
 
 
 def test_rows_sum_to_one_and_an_empty_document_has_the_prior(corpus):
