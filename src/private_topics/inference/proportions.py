@@ -15,7 +15,7 @@ from numba import njit, prange
 from private_topics.inference.word_lanes import LANES, extrapolate, next_gamma, pulls, ratios, way_over_bend
 
 PLAIN_ROUNDS, MOST_ROUNDS = 3, 100
-STILL = 1e-4
+STILL = 1e-5
 """A document is at rest where no proportion moves by more in a round."""
 FIRST_STRIDE = 4.0
 TOGETHER = 256
