@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ from private_topics.knowledge.sources import open_knowledge
 from private_topics.privacy.ledger.durable import DurableLedger
 
 COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
-UNIT, WORDS, HOST = "patient_id", 2_000, "127.0.0.1"
+UNIT, WORDS, HOST = "patient_id", 1_500, "127.0.0.1"
 
 
 def run_sites_demo(
@@ -59,7 +58,7 @@ def _prepared(
     )
     keys = {}
     for number, name in enumerate(names):
-        write_letters(folder / f"{name}.jsonl.gz", letters, seed=number)
+        write_letters(folder / f"{name}.jsonl.gz", letters, seed=number, one_each=True)
         for file in (folder / f"{name}.key", folder / f"{name}.db"):
             file.unlink(missing_ok=True)
         identity = SiteIdentity.new(name)
@@ -75,7 +74,7 @@ def _common(folder: Path, name: str, epsilon: float, delta: float) -> list[str]:
     return [
         str(folder / f"{name}.jsonl.gz"), "--unit", UNIT, "--topics", str(len(topic_names())),
         "--epsilon", str(epsilon), "--delta", str(delta), "--vocabulary", str(folder / "words.txt"),
-        "--knowledge", "none", "--ledger", str(folder / f"{name}.db"), "--corpus", name, "--quiet",
+        "--knowledge", "english", "--ledger", str(folder / f"{name}.db"), "--corpus", name, "--quiet",
     ]  # fmt: skip
 
 
@@ -85,37 +84,19 @@ def _together(
     certificate, key = self_signed(HOST)
     (folder / "coordinator.pem").write_bytes(certificate)
     environment = {**os.environ, "NUMBA_NUM_THREADS": "1"}  # one machine has to do for all clinics
-    with SiteListener(directory, f"{HOST}:0", certificate, key) as listener, ExitStack() as stack:
-        processes = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [
-                        *COMMAND,
-                        "sites",
-                        "fit",
-                        *_common(folder, name, epsilon, delta),
-                        "-o",
-                        str(folder / f"{name}.model"),
-                        "--sites",
-                        str(folder / "sites.json"),
-                        "--identity",
-                        str(folder / f"{name}.key"),
-                        "--coordinator",
-                        f"{HOST}:{listener.port}",
-                        "--root",
-                        str(folder / "coordinator.pem"),
-                    ],
-                    env=environment,
-                )  # fmt: skip
-            )
-            for name in names
-        ]
-        there = listener.wait(120.0)
-        screen.say(f"{len(there)} clinics are connected.")
+    processes: list[subprocess.Popen[bytes]] = []
+    with SiteListener(directory, f"{HOST}:0", certificate, key) as listener:
+        for name in names:
+            command = [*COMMAND, "sites", "fit", *_common(folder, name, epsilon, delta)]
+            command += ["-o", str(folder / f"{name}.model"), "--sites", str(folder / "sites.json")]
+            command += ["--identity", str(folder / f"{name}.key"), "--root", str(folder / "coordinator.pem")]
+            command += ["--coordinator", f"{HOST}:{listener.port}"]
+            processes.append(subprocess.Popen(command, env=environment))
+        screen.say(f"{len(listener.wait(120.0))} clinics are connected.")
         coordinator = SiteCoordinator(directory, listener.ask)
         coordinator.run()
         screen.say(f"{coordinator.rounds} rounds; nobody has seen a sum without noise.")
-    if any(process.returncode for process in processes):
+    if any(process.wait(60.0) for process in processes):
         raise EngineError("A clinic has failed.")
 
 
