@@ -99,7 +99,7 @@ def test_a_document_counts_the_same_in_any_company():
 
 def test_every_call_is_charged(corpus):
     counts, model = corpus
-    ledger = BudgetLedger(1.0, 1e-6)
+    ledger = BudgetLedger(0.7, 1e-6)
     settings = {"epsilon": 0.6, "delta": 5e-7, "public_model": True, "ledger": ledger}
     statement = private_log_likelihood(model, counts, **settings).privacy
     assert [line.name for line in statement.releases] == ["log-likelihood"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from private_topics.paper.experiments.claims import claims_page
 from private_topics.paper.experiments.figure_two import FIGURE_TWO, ReadingsVerdict, learnt_key, readings_of
 from private_topics.paper.experiments.losses import loss_of
 from private_topics.paper.experiments.methods import (
@@ -307,3 +308,4 @@ def write_pages(out: Path, titles: Mapping[str, str], rows_of: Mapping[str, Sequ
     for name, rows in rows_of.items():
         (out / name / "README.md").write_text(page(name, titles[name], rows, quick=quick), encoding="utf-8")
     (out / "README.md").write_text(overview(rows_of, quick=quick), encoding="utf-8")
+    (out / "claims.md").write_text(claims_page(rows_of), encoding="utf-8")
