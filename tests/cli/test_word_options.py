@@ -26,7 +26,7 @@ def texts(tmp_path: Path) -> Path:
 
 def fitted(texts: Path, *more: object) -> private_topics.SpectralLDA:
     output = texts.parent / "model"
-    ran("fit", texts, "--no-privacy", "-k", 2, *more, "-o", output)
+    ran("fit", texts, "--no-privacy", "-k", 2, *more, "-o", output, "--force")
     return private_topics.load(output)
 
 

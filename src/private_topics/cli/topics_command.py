@@ -109,6 +109,7 @@ def _that_use(model: Any, word: str, facts: list[dict[str, Any]]) -> list[dict[s
 
 def _trusted(model: Any, n_words: int, weight: float) -> Any:
     """The topics with their reliability; what it means is said on standard error."""
+    from private_topics.estimators.topic_list import word_names
     from private_topics.evaluation.relevance import ranked
     from private_topics.reports.reliability import directions_explained, trusted_topics
 
@@ -116,7 +117,7 @@ def _trusted(model: Any, n_words: int, weight: float) -> Any:
     screen = Screen()
     screen.say(COMES_AGAIN)
     screen.say(directions_explained(int(model.n_components), len(model.components_), model.supported_components_))
-    names = [str(name) for name in getattr(model, "feature_names_in_", range(model.n_features_in_))]
+    names = word_names(model)
     order = ranked(model.components_, model.doc_topic_prior_, weight)
     return trusted_topics(model, found, names, "topics", order)
 
