@@ -113,7 +113,7 @@ def _settle(panel, counts, rows, prior, k, length, gamma, once, twice, pull, rat
         gamma[a] = twice[a]
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@njit(cache=True, fastmath=True, nogil=True, inline="always")
 def _round(panel, counts, rows, prior, gamma, pull, ratio, out):  # type: ignore[no-untyped-def]
     """One round of mean-field inference, `out` from `gamma`; how far it moved."""
     topics = len(prior)
