@@ -63,8 +63,8 @@ arXiv; a quarter was tried on arXiv alone. The failed refit is a precaution and 
 
 {bins}
 
-Few are called reliable, fewer than really are, and a share of few is uncertain: look at each corpus by itself. Below
-90 % the stated shares are a ranking rather than probabilities. The intervals are meant to hold nine times in ten.
+Few are called reliable, and a share of few is uncertain: look at each corpus by itself. Below 90 % the stated shares
+are a ranking rather than probabilities. The intervals are meant to hold nine times in ten.
 """
 
 
