@@ -8,7 +8,7 @@ that it is not private, and has no ledger.
 A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
 of as many such documents come out like the model more often than fits of the corpus do. So there are a quarter of
 them, with four times the noise beside what they say, and shares are counted as if one more refit had
-failed. Both were chosen on other draws than those on which it is checked: docs/utility/reliability.md.
+failed. How that was chosen, and what it is worth: docs/utility/reliability.md.
 """
 
 from __future__ import annotations
