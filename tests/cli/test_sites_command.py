@@ -1,4 +1,4 @@
-"""`private-topics sites`: keys, a coordinator and sites as processes over TLS, and what happens when one is killed."""
+"""`private-topics sites`: keys, a coordinator and sites as processes over TLS, and what a kill does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from command_support import run
+from command_support import ran
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
@@ -185,13 +185,13 @@ def test_a_wrong_certificate_and_another_vocabulary(clinics):
 def test_keys_and_the_file_of_all_sites(tmp_path):
     lines = []
     for name in ("a", "b"):
-        lines.append(run("sites", "identity", name, "-o", tmp_path / f"{name}.key").stdout.strip())
+        lines.append(ran("sites", "identity", name, "-o", tmp_path / f"{name}.key").stdout.strip())
     assert [line.split("=")[0] for line in lines] == ["a", "b"]
     assert os.stat(tmp_path / "a.key").st_mode & 0o077 == 0
-    made = run("sites", "directory", *lines, "--honest", "2", "-o", tmp_path / "sites.json")
+    made = ran("sites", "directory", *lines, "--honest", "2", "-o", tmp_path / "sites.json")
     directory = SiteDirectory.read(tmp_path / "sites.json")
     assert made.stdout.strip() == directory.digest.hex()
     assert directory.keys["a"] == SiteIdentity.read(tmp_path / "a.key").public_key
-    run("sites", "certificate", HOST, "-o", tmp_path / "c.pem", "--key", tmp_path / "c.key")
+    ran("sites", "certificate", HOST, "-o", tmp_path / "c.pem", "--key", tmp_path / "c.key")
     assert os.stat(tmp_path / "c.key").st_mode & 0o077 == 0
     SiteListener(directory, f"{HOST}:0", (tmp_path / "c.pem").read_bytes(), (tmp_path / "c.key").read_bytes())
