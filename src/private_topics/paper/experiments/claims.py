@@ -27,8 +27,8 @@ DIFFERENT = (
 )
 NOT_RUN = (
     (
-        "figure 2c in the older setting of the authors (d = 50, 500 to 10,000 words)",
-        "private-topics reproduce figure-2c-notebook --out DIR",
+        "several corpora, configurations 3 and 4 and the oracle's grid in the authors' older setting (d = 50)",
+        "private-topics reproduce figure-2c-notebook --method 'config 3 code' --out DIR",
     ),
     (
         "the oracle's grid in the setting of the text with 100,000 documents",
@@ -39,8 +39,9 @@ NOT_RUN = (
         "left out for their cost: 5e12 operations for the third moment",
     ),
     (
-        "rivals: private Gibbs sampling, private clustering of document vectors, pipelines with a private vocabulary",
-        "not written",
+        "rivals: private Gibbs sampling (arXiv 2010.04391), the pipeline of 2403.04451; private clustering of "
+        "document vectors on text",
+        "not written; clustering on made-up corpora: `python research/rivals.py`",
     ),
 )
 

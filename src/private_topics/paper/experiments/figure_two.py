@@ -20,8 +20,8 @@ NEAR = 1.5
 """An error within this factor of another is called equal to it: the paper's figures show no finer difference."""
 UNSCALED_READING = "authors' code, sensitivities not scaled"
 
-Holds = Callable[[Sequence[Row], Sequence[str]], tuple[bool, str]]
-"""From rows and the four methods of a reading to whether a claim holds, and the evidence in a few words."""
+Holds = Callable[[Sequence[Row], Sequence[str]], tuple[bool | None, str]]
+"""From rows and the methods of a reading to whether a claim holds, None if it cannot be said, and the evidence."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ def learnt_key(name: str) -> str:
     return "error_l1" if name in AUTHORS else "error_l2"
 
 
-def judged(name: str, rows: Sequence[Row], claim: str, holds: Holds, reference: str) -> ReadingsVerdict:
+def judged(
+    name: str, rows: Sequence[Row], claim: str, holds: Holds, reference: str = "", *, of_quality: bool = True
+) -> ReadingsVerdict:
+    """`of_quality`: whether a claim is about small errors, which too little noise explains, or about an order."""
     found = {}
     for reading, methods in readings_of(name).items():
         present = [method for method in methods if selected(rows, method=method)]
@@ -52,8 +55,11 @@ def judged(name: str, rows: Sequence[Row], claim: str, holds: Holds, reference: 
             found[reading] = (NOT_MEASURED, "")
             continue
         true, evidence = holds(rows, present)
+        if true is None:
+            found[reading] = (NOT_MEASURED, "")
+            continue
         too_little = any(_loses_more(row) for method in present for row in selected(rows, method=method))
-        held = TOO_LITTLE_NOISE if too_little else REPRODUCED
+        held = TOO_LITTLE_NOISE if of_quality and too_little else REPRODUCED
         found[reading] = (held if true else NOT_REPRODUCED, evidence)
     return ReadingsVerdict(name, claim, found, reference)
 
@@ -95,14 +101,18 @@ def first_and_second(name: str, rows: Sequence[Row]) -> ReadingsVerdict:
         names = ["none" if each is None else each[0].split()[1] for each in at]
         return names == ["2", "1"], f"best: {names[0]} at {low:g}, {names[1]} at {high:g}"
 
-    return judged(name, rows, "configuration 2 is best at small epsilon, configuration 1 at large", holds, "")
+    return judged(
+        name, rows, "configuration 2 is best at small epsilon, configuration 1 at large", holds, of_quality=False
+    )
 
 
 def last_two_worse(name: str, rows: Sequence[Row]) -> ReadingsVerdict:
     """Configurations 3 and 4 are worse than 1 and 2; a refusal is worse than any number."""
     key, every = error_key(name), levels(rows)
 
-    def holds(rows: Sequence[Row], methods: Sequence[str]) -> tuple[bool, str]:
+    def holds(rows: Sequence[Row], methods: Sequence[str]) -> tuple[bool | None, str]:
+        if len(methods) < 4:
+            return None, ""
         worse = 0
         for level in every:
             first = best(rows, key, methods[:2], epsilon=level)
@@ -112,7 +122,7 @@ def last_two_worse(name: str, rows: Sequence[Row]) -> ReadingsVerdict:
         refused = sum(status(rows, method=method, epsilon=level) == REFUSED for method, level in points)
         return worse == len(every), f"at {worse} of {len(every)} epsilons; {refused} of {len(points)} refused"
 
-    return judged(name, rows, "configurations 3 and 4 are worse than 1 and 2 throughout", holds, "")
+    return judged(name, rows, "configurations 3 and 4 are worse than 1 and 2 throughout", holds, of_quality=False)
 
 
 def better_with_few_documents(name: str, rows: Sequence[Row]) -> ReadingsVerdict:

@@ -56,7 +56,8 @@ STATEMENTS = (
         "The first two are tested; the third is cited and was not derived again."),
     Statement(
         "theorem on global sensitivity", "2/N in L1 for M2 and M3", FALSE,
-        "App. I has (2+4a)/N for M2, which is attained; for M3 it is (2+12b+6c)/N, b = alpha0/(alpha0+2), times the prefactor.",
+        "App. I has (2+4a)/N for M2, which is attained; for M3 it is (2+12b+6c)/N, "
+        "b = alpha0/(alpha0+2), times the prefactor.",
         ("second-moment-l1", "second-moment-l2", "third-moment-l1-theorem",
          "third-moment-l1-appendix", "third-moment-prefactor")),
     Statement(
@@ -131,7 +132,7 @@ STATEMENTS = (
         ("best-at-large-alpha",)),
     Statement(
         "conclusion", "configuration 1 for N much larger than k, or polarised topics", TRUE,
-        "In figure 2a it is the best of the four in every reading that adds noise to all of its edges.", (),
+        "At epsilon = 3 it is the best of the four in figure 2a, as printed and with the appendix's constants.", (),
         "private-topics reproduce figure-2a"),
     Statement(
         "conclusion", "configuration 2 for small N and mixed topics", FALSE,

@@ -22,6 +22,7 @@ from private_topics.paper.experiments.notes import (
     AUTHORS_NOTE,
     INTRODUCTION,
     METHOD_NOTE,
+    PICTURE_NOTE,
     PROMISE_NOTE,
     QUICK_NOTE,
     READING_NOTE,
@@ -59,7 +60,8 @@ from private_topics.paper.experiments.wikipedia import COSTS, STAND_IN
 NOTES = {
     "figure-1": "The pictures show where each configuration puts its noise.",
     "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
-    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not.",
+    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not. The "
+    "plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
     "figure-4": COSTS,
     "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
     "corpora of figure 2, the budget divided equally.",
@@ -86,7 +88,8 @@ def _picture(name: str) -> str:
 
 def _notes(name: str, rows: Sequence[Row]) -> str:
     if name in FIGURE_TWO:
-        return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}\n\n{REFUSAL_NOTE}"
+        picture = f"\n\n{PICTURE_NOTE}" if name == "figure-2c-authors" else ""
+        return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}{picture}\n\n{REFUSAL_NOTE}"
     if name == "figure-4":
         return f"{NOTES[name]}\n\n{REFUSAL_NOTE} {VOCABULARY_NOTE}"
     return NOTES[name]
@@ -270,11 +273,12 @@ def shortfall_note(rows_of: Mapping[str, Sequence[Row]]) -> str:
         nothing = median(rows, "error", method="unigram")
         found = best(rows, "error", PRIVATE, epsilon=1.0)
         used = median(rows, "topics_used", method=SEQUENTIAL, epsilon=1.0)
+        again = median(rows, "error_tiled", method=SEQUENTIAL, epsilon=1.0)
         if nothing is not None and found is not None:
             lines.append(
                 f"{name}, epsilon = 1: the smallest error of any private method is {found[1]:.3g} ({found[0]}), that "
                 f"of the word frequencies alone {nothing:.3g}; the sequential release returns {used or 0:.0f} of 3 "
-                "topics and is charged for the missing ones."
+                f"topics and is charged for the missing ones; with its topics repeated it has {again or 0:.3g}."
             )
     return " ".join(lines)
 

@@ -105,7 +105,7 @@ AUTHORS = {
     "figure-2a-authors": Setting(0.1, 100_000, **SLOW),
     "figure-2b-authors": Setting(1000.0, 1_000, **LONG),
     "figure-2c-authors": Setting(1000.0, 100_000, **SLOW),
-    "figure-2c-notebook": Setting(1000.0, 100_000, **SLOW | {"words": 50, "lengths": (500, 10_000)}),
+    "figure-2c-notebook": Setting(1000.0, 100_000, **SLOW | {"words": 50, "lengths": (500, 10_000), "draws": 1}),
 }
 SMALL_CORPUS: dict[str, Any] = {"words": 60, "draws": 1, "epsilons": (1.0, 3.0), "variational_epsilons": (3.0,)}
 SMALL_LONG: dict[str, Any] = SMALL_CORPUS | {"words": 10, "lengths": (1_000, 2_000)}

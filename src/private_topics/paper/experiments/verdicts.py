@@ -51,6 +51,7 @@ def values_grow(name: str, rows: Sequence[Row]) -> Verdict:
     values = [row["singular_value"] for row in rows]
     scaled = [row["scaled"] for row in rows]
     above = [row["alpha0"] for row in rows if row["paper"] > row["largest_possible"]]
+    beyond = [row["alpha0"] for row in rows if row["paper"] > largest_of_any_corpus(row["alpha0"], row["topics"])]
     rises = all(later > former for former, later in pairwise(values))
     scaled_rises = all(later > former for former, later in pairwise(scaled))
     return _judged(
@@ -59,8 +60,18 @@ def values_grow(name: str, rows: Sequence[Row]) -> Verdict:
         rises,
         f"it goes from {values[0]:.3g} to {values[-1]:.3g}; that of alpha0(alpha0+1) M2 "
         f"{'rises' if scaled_rises else 'does not rise throughout'}, from {scaled[0]:.3g} to {scaled[-1]:.3g}. "
-        "The plotted value is above the largest possible at alpha0 = " + ", ".join(f"{value:g}" for value in above),
+        f"The plotted value is above the model's bound at alpha0 = {_values(above)}, above that of any corpus at "
+        f"{_values(beyond)}",
     )
+
+
+def largest_of_any_corpus(alpha0: float, k: float) -> float:
+    """`(1 + a)/k`: the nuclear norms of E2 and of the mean product are at most one."""
+    return (1.0 + alpha0 / (alpha0 + 1.0)) / k
+
+
+def _values(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in numbers)
 
 
 def gap_grows(name: str, rows: Sequence[Row]) -> Verdict:
