@@ -11,12 +11,13 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?= --corpus all
 
-.PHONY: help setup demo quick test mutants lint package gpu-check bench docs clean
+.PHONY: help setup demo demo-sites quick test mutants lint package gpu-check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make setup   .venv with the library and the development tools"
 	@echo "make demo    private topics of 50,000 made-up patients' letters: text in, report in build/demo (DEMO_ARGS=...)"
+	@echo "make demo-sites  five made-up clinics that share no text, a process each: one alone, all together"
 	@echo "make quick   before a commit: ruff, mypy and the tests that take no time, in two minutes"
 	@echo "make test    before a push: ruff, mypy and every test"
 	@echo "make mutants 20 of the bugs in attacks/results/mutation.csv, chosen by the commit, against the tests that notice them"
@@ -54,6 +55,9 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 
 demo: $(VENV)/.library
 	$(BIN)/private-topics demo $(DEMO_ARGS)
+
+demo-sites: setup
+	$(BIN)/private-topics sites demo $(DEMO_ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

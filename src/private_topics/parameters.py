@@ -50,6 +50,7 @@ def one_of(*allowed: str) -> Constraint:
     return Constraint(lambda value: isinstance(value, str) and value in allowed, f"one of {allowed}")
 
 
+ENGINES = ("local", "spark", "gpu")
 POSITIVE = _real(SMALLEST, LARGEST)
 CONSTRAINTS = {
     "n_components": _whole(1, MOST_NUMBERED_TOPICS),
@@ -57,7 +58,9 @@ CONSTRAINTS = {
     "refine_steps": _whole(0),
     "n_jobs": Constraint(lambda value: isinstance(value, numbers.Integral) and value != 0, "a non-zero int"),
     "sampler": one_of("fast", "exact"),
-    "engine": one_of("local", "spark", "gpu"),
+    "engine": Constraint(
+        lambda value: one_of(*ENGINES).allows(value) or hasattr(value, "exchange"), f"one of {ENGINES} or a Site"
+    ),
     "neighbours": one_of("replace", "zero-out", "add-remove"),
     "most_units": _whole(1, 2**34),  # beyond, too few digits are left to a unit
     "steps": _whole(1),

@@ -90,8 +90,11 @@ ENGINES = {
 }
 
 
-def open_corpus(engine: str, blocks: CountBlocks, groups: Any = None) -> Corpus:
-    """The corpus where `engine` can add over it; the caller closes it."""
+def open_corpus(engine: Any, blocks: CountBlocks, groups: Any = None) -> Corpus:
+    """The corpus where `engine`, by name or a `Site`, can add over it; the caller closes it."""
+    if not isinstance(engine, str):
+        found: Corpus = engine.open(blocks, groups)
+        return found
     module, name = ENGINES[engine]
     corpus: Corpus = getattr(import_module(module), name).of(blocks, groups)
     return corpus

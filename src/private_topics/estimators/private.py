@@ -8,21 +8,24 @@ from typing import Any, Self
 
 import numpy as np
 
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
+from private_topics.estimators.notebook import NotebookView
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
 from private_topics.fits.fit import BudgetSplit, Fit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.parameters import check_parameters
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
 from private_topics.releases.units import MOST_UNITS
 
 
-class PrivateSpectralLDA(TopicEstimator):
+class PrivateSpectralLDA(NotebookView, TopicEstimator):
     """Latent Dirichlet allocation with (epsilon, delta)-differential privacy for documents, or users.
 
     The vocabulary (the columns of X) and the number of documents are taken as public; the latter is not with
@@ -52,7 +55,8 @@ class PrivateSpectralLDA(TopicEstimator):
         digits that a sum has; a corpus that turns out larger is refused after it was charged.
     sampler : "fast" (rounded Gaussian) or "exact" (OpenDP's discrete Gaussian, slow).
     engine : where the sums over the documents are computed: "local"; "spark", on a cluster (extra `spark`); "gpu"
-        (extra `gpu`). Noise is added here, and the result does not depend on the engine.
+        (extra `gpu`). Noise is added here, and the result does not depend on the engine. Or a `Site`: this corpus
+        is one of several whose sums are added up under masks (extra `sites`; with sampler="exact").
     n_jobs : threads; the result does not depend on it.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, shared by all fits on it; or any object with
         `reserve(budget, **kind)`, which raises to refuse.
@@ -64,10 +68,13 @@ class PrivateSpectralLDA(TopicEstimator):
     ----------
     components_, doc_topic_prior_ : topics and prior, post-processing of released values.
     privacy_ : `PrivacyStatement`.
+    sign_off_ : `Request`: who asked for the fit, who approved it and why, as the ledger was told; empty without.
     supported_components_ : directions of the second moment that stand out from the noise.
     spectrum_ : eigenvalues of the released second moment and the edge of its noise; None where the configuration has
         no such release.
     """
+
+    sign_off_ = Request()
 
     def __init__(
         self,
@@ -85,7 +92,7 @@ class PrivateSpectralLDA(TopicEstimator):
         neighbours: Neighbours = REPLACE,
         most_units: int | None = None,
         sampler: str = "fast",
-        engine: str = "local",
+        engine: str | Site = "local",
         n_jobs: int | None = None,
         ledger: Any = None,
         noise_seed: int | None = None,
@@ -122,7 +129,9 @@ class PrivateSpectralLDA(TopicEstimator):
         return fit_in(self, PrivateFit.begin(settings), X, groups)
 
     def _extra_header(self) -> dict[str, Any]:
+        request = {"sign_off": self.sign_off_.said} if self.sign_off_ else {}
         return {
+            **request,
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
             "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
@@ -132,11 +141,14 @@ class PrivateSpectralLDA(TopicEstimator):
     def _plain_parameters(self) -> dict[str, Any]:
         parameters = super()._plain_parameters()
         parameters["ledger"] = parameters["budget_split"] = None  # objects: the split is stored separately
+        if isinstance(self.engine, Site):
+            parameters["engine"] = "local"
         return parameters
 
     def _restore(self, header: dict[str, Any]) -> None:
         try:
             self.privacy_ = PrivacyStatement.from_dict(header["privacy"])
+            self.sign_off_ = Request.from_dict(header.get("sign_off", {}))
             self.supported_components_ = int(header["supported_components"])
             self.spectrum_ = _spectrum_from(header.get("spectrum"))
             split = BudgetSplit(**header["budget_split"])
@@ -175,6 +187,7 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
     check_parameters(model)
     if model.engine != "local" and not fit.any_engine:
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
+    _check_sites(model, fit, name)
     _check_neighbours(model, fit, name)
     if model.budget_split is not None:
         if not isinstance(model.budget_split, BudgetSplit):
@@ -211,6 +224,20 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
     return settings.informed_by(known, known) if isinstance(known, PublicKnowledge) else settings
 
 
+def _check_sites(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:
+    if not isinstance(model.engine, Site):
+        return
+    if not fit.any_sites:
+        raise InputError(f"Several sites run configuration='sequential'. Got {model.configuration!r} instead.")
+    if model.sampler != ("exact" if model.noise_seed is None else "fast"):
+        raise InputError(
+            f"The 'sampler' parameter of {name} must be 'exact' for several sites: shares of noise are discrete "
+            f"Gaussian. Got {model.sampler!r} instead."
+        )
+    if model.random_state is not None and not isinstance(model.random_state, int):
+        raise InputError(f"The 'random_state' parameter of {name} must be None or an int for several sites.")
+
+
 def _check_neighbours(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:
     if model.neighbours != REPLACE and not fit.any_neighbours:
         raise InputError(
@@ -237,6 +264,7 @@ def fit_in(
         model.supported_components_ = found.supported
         model.spectrum_ = found.spectrum
         model.privacy_ = statement
+        model.sign_off_ = fit.account.request
         fit.account.finish(model._file_digest)
     return model
 

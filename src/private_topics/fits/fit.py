@@ -13,6 +13,7 @@ import numpy as np
 from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy.budget import SUM_TOLERANCE, PrivacyBudget, is_number
 from private_topics.privacy.mechanisms import PrivateRun
+from private_topics.privacy.shares import SharedRun
 from private_topics.privacy.simple_composition import Calibration, PureBudget, SimpleRun
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.frame import Frame
@@ -56,6 +57,7 @@ class Fit:
     reasons : why its guarantee is not proved; empty where it is.
     any_engine : whether all of its sums are exact, so that any engine can compute them.
     any_neighbours : whether its proofs hold for every kind of neighbours, and not for replaced units alone.
+    any_sites : whether every value that it releases is a sum of what several sites can compute on their own.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Fit:
     reasons: tuple[str, ...] = ()
     any_engine: bool = True
     any_neighbours: bool = False
+    any_sites: bool = False
 
     @property
     def adds_up(self) -> bool:
@@ -119,6 +122,8 @@ class Fit:
         """A run in which it can be fitted; ``noise``: see `PrivateRun`."""
         if self.adds_up:
             return SimpleRun(budget, gaussian=self.gaussian, **noise)
+        if "exchange" in noise:
+            return SharedRun(budget, **noise)
         return PrivateRun(budget, **noise)
 
 

@@ -234,4 +234,4 @@ def topics_of_counts(context: FitContext, start: np.ndarray, unigram: np.ndarray
     return topics, context.alpha0 * shares_of(averaged.value)
 
 
-INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for, any_neighbours=True)
+INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for, any_neighbours=True, any_sites=True)

@@ -10,8 +10,10 @@ from typing import Any, Self
 
 from sklearn.utils import check_random_state
 
+from private_topics._version import __version__
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, PrivacyError
 from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel, after
 from private_topics.fits.sequential import SEQUENTIAL
@@ -21,6 +23,7 @@ from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours, gain
+from private_topics.privacy.shares import NoiseShares
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import Progress
 from private_topics.releases.release import FitContext
@@ -52,7 +55,7 @@ class FitSettings:
     split: BudgetSplit | None
     sampler: str
     noise_seed: int | None
-    engine: str
+    engine: str | Site
     n_jobs: int | None
     random_state: Any
     progress: Progress
@@ -140,6 +143,7 @@ class PrivateFit:
             noise_seed=settings.noise_seed,
             **kind,
             **_relation(settings),
+            **_shares(settings),
         )
         return cls(settings, account, run)
 
@@ -182,6 +186,10 @@ class PrivateFit:
                 random_state=check_random_state(0 if settings.random_state is None else settings.random_state),
                 progress=settings.progress,
             )
+        except BaseException:
+            if isinstance(settings.engine, Site):
+                settings.engine.end(failed=True)
+            raise
         finally:
             opened.close()
 
@@ -200,7 +208,8 @@ class PrivateFit:
     def _counted(self, opened: Corpus) -> Corpus:
         """The corpus as the fit may see it."""
         if self.settings.neighbours != ADD_REMOVE:
-            return opened
+            site = self.settings.engine
+            return OfReleasedSize(opened, site.added_up(opened.n_units)) if isinstance(site, Site) else opened
         return OfReleasedSize(opened, self.counted(opened.n_units) if self.n_units is None else self.n_units)
 
     def _bound_on_units(self) -> int | None:
@@ -228,6 +237,7 @@ class PrivateFit:
                 units,
                 *([] if vocabulary is None else [vocabulary]),
                 *settings.public,
+                *([settings.engine.public] if isinstance(settings.engine, Site) else []),
                 "all settings of the fit",
             ),
             not_covered=() if settings.knowledge is None else (IN_KNOWLEDGE,),
@@ -259,6 +269,23 @@ class PrivateFit:
 def _relation(settings: FitSettings) -> dict[str, Any]:
     """For a run: what it calls neighbours. Runs of other fits know replaced units only."""
     return {} if settings.neighbours == REPLACE else {"neighbours": settings.neighbours}
+
+
+def _shares(settings: FitSettings) -> dict[str, Any]:
+    """For a run at one of several sites: how many there are, and how it adds up. The site learns what is agreed."""
+    site = settings.engine
+    if not isinstance(site, Site):
+        return {}
+    site.begin(repr(_agreed(settings)))
+    return {"shares": NoiseShares(len(site.directory.names), site.directory.honest), "exchange": site.exchange}
+
+
+def _agreed(settings: FitSettings) -> list[Any]:
+    """The settings that must be the same at all sites; everything else of a fit follows from them."""
+    split = None if settings.split is None else settings.split.as_dict()
+    chosen = [settings.fit.name, settings.budget, settings.n_topics, settings.alpha0, settings.refine_steps, split]
+    known = None if settings.knowledge is None else settings.knowledge.digest
+    return [__version__, *chosen, known, settings.random_state, settings.neighbours, settings.most_units]
 
 
 def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any]:

@@ -212,4 +212,4 @@ def refined_words(context: FitContext, unigram: np.ndarray, mass: float) -> Refi
     return RefinedWords.of(unigram, noise / mass, context.n_topics)
 
 
-SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS, any_neighbours=True)
+SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS, any_neighbours=True, any_sites=True)

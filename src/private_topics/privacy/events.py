@@ -60,6 +60,27 @@ class DiscreteGaussianEvent(GaussianEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedGaussianEvent(DiscreteGaussianEvent):
+    """Discrete Gaussian noise in equal shares, one from each of several sites, priced by some of them (sites.md).
+
+    ``sigma`` is the deviation of the sum of all ``shares``; only ``honest`` of them count, the others may be known.
+    """
+
+    shares: int
+    honest: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.honest <= self.shares:
+            raise PrivacyError(f"The 'honest' of event {self.name!r} must be at least 1 and at most its 'shares'.")
+
+    @property
+    def mu(self) -> float:
+        """The sensitivity over the deviation of the shares that count, rounded up by more than sites.md asks for."""
+        return self.sensitivity / self.sigma * math.sqrt(self.shares / self.honest) * (1 + 2.0**-40)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ThresholdEvent(GaussianEvent):
     """A Gaussian release of the coordinates above a threshold, as in a private set union.
 

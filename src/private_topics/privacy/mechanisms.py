@@ -51,7 +51,7 @@ Draw = Callable[[int, float], Integers]
 
 _CHUNK = 1 << 20
 # mu_total stays this far below what the budget allows, so that shares which sum to one up to rounding fit.
-_HEADROOM = 1e-9
+HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
 
 
@@ -196,12 +196,17 @@ class PrivateRun:
         overwritten and becomes the value, which saves its size in memory.
         """
         self._require_own_process()
-        integers = _checked(query, aggregate, consume)
+        value, event = self._noisy(query, _checked(query, aggregate, consume), share, consume)
+        return Released(value, query, event, _RELEASE_TOKEN)
+
+    def _noisy(
+        self, query: Query, integers: Integers, share: float, consume: bool
+    ) -> tuple[npt.NDArray[np.float64], NoiseEvent]:
         event = self._event(query, share, integers)
         with self._lock:
             self._charge(event, share)
             value = _noisy(query, integers, _width(event), self._draw(event), consume)
-        return Released(value, query, event, _RELEASE_TOKEN)
+        return value, event
 
     def release_sums(
         self,
@@ -257,7 +262,7 @@ class PrivateRun:
             proof=query.proof,
             threshold_delta=threshold_delta,
         )
-        _require_coarse(query, event)
+        require_coarse(query, event)
         return event
 
     def _require_set_aside(self, event: ThresholdEvent) -> None:
@@ -279,7 +284,7 @@ class PrivateRun:
             limit = mu_of_budget(epsilon, usable)
         else:
             limit = math.sqrt(2 * rho_of_budget(epsilon, usable))
-        self.mu_total = limit * (1 - _HEADROOM)
+        self.mu_total = limit * (1 - HEADROOM)
 
     def _charge(self, event: NoiseEvent, share: float) -> None:
         """Refuse, or reserve and record: whatever is drawn for this event is drawn afterwards."""
@@ -309,7 +314,7 @@ class PrivateRun:
         else:
             kind = GaussianEvent if self.sampler == "fast" else DiscreteGaussianEvent
             event = kind(**fields, sigma=self.sigma(query, share))
-        _require_coarse(query, event)
+        require_coarse(query, event)
         return event
 
     def _afford(self, event: NoiseEvent, share: float) -> None:
@@ -335,7 +340,12 @@ def _own(aggregate: Integers) -> Integers:
 
 
 def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> npt.NDArray[np.float64]:
-    """The aggregate plus integer noise, in real units; in chunks, without a full-size temporary."""
+    """The aggregate plus integer noise, in real units."""
+    return in_real_units(query, with_noise(query, integers, sigma, draw, consume))
+
+
+def with_noise(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> Integers:
+    """The aggregate plus integer noise, in lattice steps."""
     total = integers if consume else np.array(integers, order="C")
     ratio = sigma / query.step * (1 + 2.0**-50)
     if query.kind == "symmetric_matrix":
@@ -344,6 +354,11 @@ def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: 
         add_symmetric_tensor_noise(total, ratio, draw)
     else:
         _add_noise(total.reshape(-1), ratio, draw)
+    return total
+
+
+def in_real_units(query: Query, total: Integers) -> npt.NDArray[np.float64]:
+    """The value of whole lattice steps, in their own memory; in chunks, without a full-size temporary."""
     value = total.view(np.float64)
     flat_total, flat_value = total.reshape(-1), value.reshape(-1)
     for start in range(0, flat_total.size, _CHUNK):
@@ -357,7 +372,7 @@ def _add_noise(flat: Integers, ratio: float, draw: Draw) -> None:
         chunk += draw(chunk.size, ratio)
 
 
-def _require_coarse(query: Query, event: NoiseEvent) -> None:
+def require_coarse(query: Query, event: NoiseEvent) -> None:
     if _width(event) / query.step > LARGEST_RATIO / 2:
         raise PrivacyError(f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for.")
 

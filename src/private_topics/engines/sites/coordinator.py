@@ -1,0 +1,134 @@
+"""The coordinator adds up what it cannot read. It asks all sites at once, and goes on with those that answer in time.
+
+A site that does not answer, answers with garbage, or holds something else to be agreed than most others do is left
+out: the round is begun anew without it, if enough sites remain, else the fit ends. Who was left out stays out.
+The transport is a function: messages by site in, the answers that came in time out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from private_topics.engines.sites.identities import SiteDirectory
+from private_topics.engines.sites.masking import added
+from private_topics.engines.sites.messages import GarbageError, Message, verified, words_body
+from private_topics.engines.sites.rounds import DIGEST_BYTES
+from private_topics.errors import EngineError
+
+Ask = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+MOST_ROUNDS = 10_000
+
+
+@dataclass
+class SiteCoordinator:
+    """Sites that take part, and how to ask them. `left` names those that were left out, in order."""
+
+    directory: SiteDirectory
+    ask: Ask
+    left: list[str] = field(default_factory=list)
+    rounds: int = 0
+    """How many rounds were completed."""
+
+    @property
+    def present(self) -> list[str]:
+        return [name for name in self.directory.names if name not in self.left]
+
+    def run(self) -> str:
+        """Round after round, until the fits of all sites have ended: a digest of what all of them heard."""
+        try:
+            for number in range(MOST_ROUNDS):
+                ended = self._round(number)
+                if ended is not None:
+                    return _the_same(ended)
+                self.rounds += 1
+            raise EngineError("The sites do not come to an end.")
+        finally:
+            self._stop(self.left)  # they may be waiting still
+
+    def _round(self, number: int) -> dict[str, str] | None:
+        """Attempts until one succeeds; what the sites have heard where all have ended instead."""
+        for attempt in itertools.count():
+            self._require_enough()
+            begin = Message("begin", {"round": number, "attempt": attempt, "sites": self.present}).packed()
+            answers = self._answers(begin, "key", "ended")
+            ended = {name: said.text("heard") for name, (_, said) in answers.items() if said.kind == "ended"}
+            if ended and len(ended) == len(self.present):
+                return ended
+            keys = _of_most({name: given for name, given in answers.items() if name not in ended})
+            if self._leave_out(set(self.present) - set(keys)):
+                continue
+            masked = self._answers(Message("keys", {"keys": keys}).packed(), "masked")
+            parts = _of_one_size({name: said for name, (_, said) in masked.items()})
+            if self._leave_out(set(self.present) - set(parts)):
+                continue
+            context = next(iter(masked.values()))[1].text("context")
+            body = words_body(added(list(parts.values())))
+            self._answers(Message("total", {"context": context}, body).packed(), "heard")
+            return None
+        raise AssertionError("unreachable")
+
+    def _answers(self, message: bytes, *kinds: str) -> dict[str, tuple[bytes, Message]]:
+        """The valid answers of the sites that are present."""
+        found = {}
+        for name, data in self.ask(dict.fromkeys(self.present, message)).items():
+            try:
+                found[name] = data, verified(data, self.directory, name, *kinds)
+            except GarbageError:
+                continue
+        return {name: answer for name, answer in found.items() if name in self.present}
+
+    def _leave_out(self, names: set[str]) -> bool:
+        self.left += sorted(names)
+        return bool(names)
+
+    def _stop(self, names: list[str]) -> None:
+        if names:
+            self.ask(dict.fromkeys(names, Message("stop").packed()))
+
+    def _require_enough(self) -> None:
+        if len(self.present) < self.directory.fewest:
+            self._stop(self.present)
+            raise EngineError(
+                f"{len(self.present)} of {len(self.directory.names)} sites are left and {self.directory.fewest} are "
+                "needed: the fit has ended. What the sites have charged stays charged."
+            )
+
+
+def _the_same(ended: Mapping[str, str]) -> str:
+    heard = set(ended.values())
+    if len(heard) != 1 or "" in heard:
+        raise EngineError("The fits of some sites have failed: see there.")
+    return heard.pop()
+
+
+def _of_most(answers: Mapping[str, tuple[bytes, Message]]) -> dict[str, str]:
+    """The signed keys of the largest group of sites that hold the same to be agreed."""
+    agreed = {}
+    for name, (_, said) in answers.items():
+        try:
+            agreed[name] = said.octets("agreed", DIGEST_BYTES)
+        except GarbageError:
+            continue
+    if not agreed:
+        return {}
+    most = Counter(agreed.values()).most_common(1)[0][0]
+    return {name: answers[name][0].hex() for name, digest in agreed.items() if digest == most}
+
+
+def _of_one_size(masked: Mapping[str, Message]) -> dict[str, npt.NDArray[np.uint64]]:
+    """The masked integers of all sites that sent as many as most did, in the context that most have."""
+    said = Counter((message.fields.get("context"), len(message.body)) for message in masked.values())
+    if not said:
+        return {}
+    usual = said.most_common(1)[0][0]
+    return {
+        name: message.words()
+        for name, message in masked.items()
+        if (message.fields.get("context"), len(message.body)) == usual and len(message.body) % 8 == 0
+    }

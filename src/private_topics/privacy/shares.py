@@ -1,0 +1,185 @@
+"""A run at one of several sites: it draws its share of the noise, and what is released is the sum over all sites.
+
+Nobody holds the un-noised sum. Each site adds discrete Gaussian noise to its own integers and hands them to an
+`Exchange`, which returns the sum over the sites that took part and shows no part of it to anybody. The shares are so
+wide that those of the honest sites alone are the noise that is charged; the others may be known to the adversary.
+A round that was abandoned may still be completed by a late message, so its repeat draws fresh noise and is charged
+again, from a part of the budget that every site sets aside at the beginning. Proof: docs/proofs/sites.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from private_topics.errors import PrivacyError
+from private_topics.privacy.budget import PrivacyBudget, sigma_for
+from private_topics.privacy.curves import rho_of_budget
+from private_topics.privacy.events import SharedGaussianEvent
+from private_topics.privacy.mechanisms import (
+    HEADROOM,
+    NoiseEvent,
+    PrivateRun,
+    ReleasedWords,
+    in_real_units,
+    require_coarse,
+    with_noise,
+)
+from private_topics.privacy.neighbours import REPLACE, Neighbours
+from private_topics.privacy.queries import Integers, Query
+from private_topics.privacy.queries import independent_coordinates as _coordinates
+
+SET_ASIDE = 0.08
+"""The part of the budget for rounds that must be repeated: it makes all noise 4.3 % wider."""
+NARROWEST = 4.0
+"""Lattice steps: a narrower share is refused, since sums of such shares are not close to a discrete Gaussian."""
+_MOST_PERMUTATIONS = {"symmetric_matrix": 2, "symmetric_tensor": 6}
+
+Exchange = Callable[[Callable[[], bytes], int, Callable[[int], Integers]], Integers]
+"""Called with what the sites of the next round must agree on, how many integers are added up, and a function that
+gives this site's own integers, noise included, for a round of so many sites. Returns the sum over the sites of the
+round that was completed, the last one for which it called the function."""
+
+
+@dataclass(frozen=True)
+class NoiseShares:
+    """How many sites there are, and how many of them are honest: the others may work for the coordinator."""
+
+    sites: int
+    honest: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.honest <= self.sites:
+            raise PrivacyError(
+                f"The 'honest' parameter of NoiseShares must be from 1 to the number of sites. Got {self.honest!r}."
+            )
+
+    @property
+    def colluding(self) -> int:
+        """So many sites may show the coordinator all they know."""
+        return self.sites - self.honest
+
+    @property
+    def fewest(self) -> int:
+        """With fewer sites no round is made: as many as are honest, and one more than may be colluding."""
+        return max(self.honest, self.colluding + 1)
+
+    def counting(self, taking_part: int) -> int:
+        """Of the shares of a round, how many are honest for certain."""
+        if not self.fewest <= taking_part <= self.sites:
+            raise PrivacyError(f"A round needs {self.fewest} to {self.sites} sites. Got {taking_part} instead.")
+        return taking_part - self.colluding
+
+
+class SharedRun(PrivateRun):
+    """A `PrivateRun` whose values are sums over sites. ``sigma`` is the noise of such a sum while all take part."""
+
+    def __init__(
+        self,
+        budget: PrivacyBudget,
+        *,
+        shares: NoiseShares,
+        exchange: Exchange,
+        sampler: str = "exact",
+        noise_seed: int | None = None,
+        reserve: Callable[..., None] | None = None,
+        threshold_delta: float = 0.0,
+        neighbours: Neighbours = REPLACE,
+    ) -> None:
+        if sampler != ("exact" if noise_seed is None else "fast") or threshold_delta:
+            raise PrivacyError(
+                "Noise in shares is discrete Gaussian noise on a public vocabulary: use sampler='exact', or a "
+                "'noise_seed' with sampler='fast' for tests."
+            )
+        self._shares, self._exchange = shares, exchange
+        self._aside = SET_ASIDE / (1.0 - SET_ASIDE)
+        super().__init__(budget, sampler=sampler, noise_seed=noise_seed, reserve=reserve, neighbours=neighbours)
+
+    @property
+    def accounting(self) -> str:
+        return (
+            f"zero-concentrated differential privacy, counting the noise of {self._shares.honest} of "
+            f"{self._shares.sites} sites"
+        )
+
+    @property
+    def shares_spent(self) -> tuple[float, ...]:
+        return tuple(
+            (event.mu / self._priced) ** 2 for event in self.released_events if isinstance(event, SharedGaussianEvent)
+        )
+
+    def release_words(self, *_: Any, **__: Any) -> ReleasedWords:
+        raise PrivacyError("Sites agree on a public vocabulary: words cannot be added up under masks.")
+
+    def _calibrate(self) -> None:
+        self._priced = math.sqrt(2 * rho_of_budget(self.budget.epsilon, self.budget.delta)) * (1 - HEADROOM)
+        self._for_releases = self._priced * math.sqrt(1.0 - SET_ASIDE)
+        self.mu_total = self._for_releases * math.sqrt(self._shares.honest / self._shares.sites)
+
+    def _noisy(
+        self, query: Query, integers: Integers, share: float, consume: bool
+    ) -> tuple[npt.NDArray[np.float64], NoiseEvent]:
+        events: list[SharedGaussianEvent] = []
+
+        def asked() -> bytes:
+            return _digest(query, self._paid(share, again=bool(events)), integers.shape)
+
+        def own(taking_part: int) -> Integers:
+            """This site's integers with its share of the noise, charged before it is drawn, at every call anew."""
+            paid = self._paid(share, again=bool(events))
+            event = self._shared_event(query, paid, integers, taking_part)
+            with self._lock:
+                self._charge(event, paid)
+                self._aside -= paid if events else 0.0
+                events.append(event)
+                return with_noise(query, integers, _width(event), self._draw(event), consume=False)
+
+        total = self._exchange(asked, integers.size, own)
+        return in_real_units(query, total.reshape(integers.shape)), events[-1]
+
+    def _paid(self, share: float, *, again: bool) -> float:
+        """What a round may spend; a repeated one as much as the first, or what is left of the part set aside."""
+        if again and self._aside <= 0:
+            raise PrivacyError(
+                "What was set aside for repeated rounds is spent: this round is not repeated and the fit ends here. "
+                "What was charged stays charged."
+            )
+        return min(share, self._aside) if again else share
+
+    def _shared_event(self, query: Query, share: float, integers: Integers, taking_part: int) -> SharedGaussianEvent:
+        if query.norm != "l2":
+            raise PrivacyError(f"Query {query.name!r} asks for Laplace noise, which is not drawn in shares.")
+        honest = self._shares.counting(taking_part)
+        event = SharedGaussianEvent(
+            name=query.name,
+            sensitivity=query.sensitivity,
+            sigma=sigma_for(share, query.sensitivity, self._for_releases) * math.sqrt(taking_part / honest),
+            coordinates=_coordinates(query.kind, integers.shape),
+            proof=query.proof,
+            shares=taking_part,
+            honest=honest,
+        )
+        require_coarse(query, event)
+        narrowest = _width(event) / query.step / math.sqrt(_MOST_PERMUTATIONS.get(query.kind, 1))
+        if narrowest < NARROWEST:
+            raise PrivacyError(f"The step of query {query.name!r} is too coarse for noise in shares.")
+        return event
+
+    def laplace_scale(self, query: Query, share: float) -> NoReturn:
+        raise PrivacyError(f"Query {query.name!r} asks for Laplace noise, which is not drawn in shares.")
+
+
+def _width(event: SharedGaussianEvent) -> float:
+    """The deviation of one share, not below the exact value."""
+    return event.sigma / math.sqrt(event.shares) * (1 + 2.0**-50)
+
+
+def _digest(query: Query, share: float, shape: tuple[int, ...]) -> bytes:
+    """Of all that the sites must agree on before they add up."""
+    return hashlib.sha256(repr((query, float(share), shape)).encode()).digest()

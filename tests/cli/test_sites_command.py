@@ -1,0 +1,197 @@
+"""`private-topics sites`: keys, a coordinator and sites as processes over TLS, and what a kill does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from command_support import ran
+
+pytest.importorskip("cryptography")
+pytest.importorskip("grpc")
+
+from private_topics import DurableLedger, load
+from private_topics.corpus.made_up.letters import write_letters
+from private_topics.engines.sites.coordinator import SiteCoordinator
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
+from private_topics.engines.sites.messages import unpacked
+from private_topics.engines.sites.transport import SiteListener, self_signed
+from private_topics.errors import EngineError
+
+COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
+HOST = "127.0.0.1"
+NAMES = ["clinic-1", "clinic-2", "clinic-3"]
+WORDS = ["appointment", "bill", "car", "clean", "cold", "doctor", "food", "kind", "night", "nurse", "pain", "park"]
+TIME = 120.0
+
+
+class Clinics:
+    """Three clinics in a folder: letters, keys, ledgers; two of them suffice."""
+
+    def __init__(self, folder, honest=2):
+        self.folder = folder
+        (folder / "words.txt").write_text("".join(f"{word}\n" for word in WORDS))
+        known = {name: SiteIdentity.new(name) for name in NAMES}
+        for number, (name, identity) in enumerate(known.items()):
+            write_letters(folder / f"{name}.jsonl", 60, seed=number)
+            identity.write(folder / f"{name}.key")
+            DurableLedger.register(folder / f"{name}.db", name, 2.0, 1e-5)
+        self.directory = SiteDirectory({name: one.public_key for name, one in known.items()}, honest)
+        self.directory.write(folder / "sites.json")
+        self.certificate, self.key = self_signed(HOST)
+        (folder / "root.pem").write_bytes(self.certificate)
+        (folder / "root.key").write_bytes(self.key)
+        self.processes = {}
+
+    def start(self, name, port, **changed):
+        given = {
+            "--output": self.model(name), "--sites": self.folder / "sites.json", "--topics": 1,
+            "--identity": self.folder / f"{name}.key", "--coordinator": f"{HOST}:{port}",
+            "--root": self.folder / "root.pem", "--vocabulary": self.folder / "words.txt", "--knowledge": "none",
+            "--ledger": self.folder / f"{name}.db", "--corpus": name, "--wait": 60,
+        } | {f"--{option}": value for option, value in changed.items()}  # fmt: skip
+        options = [str(part) for pair in given.items() for part in pair]
+        command = [*COMMAND, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options]
+        self.processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def model(self, name):
+        return self.folder / f"{name}.model"
+
+    def charged(self, name):
+        return len(DurableLedger(self.folder / f"{name}.db", name).spent)
+
+    def statuses(self):
+        """What every process ended with, and its messages."""
+        messages = {name: process.communicate(timeout=TIME)[1] for name, process in self.processes.items()}
+        return {name: process.returncode for name, process in self.processes.items()}, messages
+
+    def kill(self, name):
+        self.processes[name].send_signal(signal.SIGKILL)
+
+
+@pytest.fixture
+def clinics(tmp_path):
+    made = Clinics(tmp_path)
+    yield made
+    for process in made.processes.values():
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def killing(listener, clinics, name, round_number, kind, *, after):
+    """`ask`, but one site is killed before, or after, it is asked a certain thing in a certain round."""
+    seen = {"round": -1, "killed": False}
+
+    def ask(messages):
+        first = unpacked(next(iter(messages.values())), "begin", "keys", "total", "stop")
+        if first.kind == "begin":
+            seen["round"] = first.number("round")
+        due = first.kind == kind and seen["round"] == round_number and not seen["killed"]
+        if due and not after:
+            clinics.kill(name)
+        answers = listener.ask(messages)
+        if due and after:
+            clinics.kill(name)
+        seen["killed"] |= due
+        return answers
+
+    return ask
+
+
+def coordinated(clinics, wrapped=lambda listener: listener.ask):
+    """The coordinator here, the sites as processes."""
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+        for name in NAMES:
+            clinics.start(name, listener.port)
+        assert listener.wait(TIME) == NAMES
+        coordinator = SiteCoordinator(clinics.directory, wrapped(listener))
+        try:
+            coordinator.run()
+            problem = None
+        except EngineError as error:
+            problem = error
+    return coordinator, problem, *clinics.statuses()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("round_number", "kind", "after", "paid"),
+    [(1, "begin", False, 0), (2, "keys", False, 1), (2, "keys", True, 1), (2, "total", True, 1)],
+    ids=["before a round", "in a round", "after it has sent", "after a round"],
+)
+def test_a_site_that_is_killed_is_left_out_and_the_others_finish(clinics, round_number, kind, after, paid):
+    coordinator, problem, statuses, messages = coordinated(
+        clinics, lambda listener: killing(listener, clinics, "clinic-2", round_number, kind, after=after)
+    )
+    assert problem is None
+    assert coordinator.left == ["clinic-2"]
+    assert statuses == {"clinic-1": 0, "clinic-2": -signal.SIGKILL, "clinic-3": 0}, messages
+    models = [load(clinics.model(name)) for name in ("clinic-1", "clinic-3")]
+    assert np.array_equal(models[0].components_, models[1].components_)
+    assert models[0].privacy_.private
+    assert models[0].privacy_.epsilon_spent <= 1.0
+    names = [release.name for release in models[0].privacy_.releases]
+    assert len(names) - len(set(names)) == int(kind == "keys" and not after)
+    assert not clinics.model("clinic-2").exists()
+    assert [clinics.charged(name) for name in NAMES] == [1, paid, 1]
+
+
+@pytest.mark.process
+def test_a_coordinator_that_is_killed_ends_every_fit_and_what_was_charged_stays(clinics):
+    folder = clinics.folder
+    command = [*COMMAND, "sites", "coordinate", "--sites", str(folder / "sites.json"), "--listen", f"{HOST}:0"]
+    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as coordinator:
+        port = int(coordinator.stderr.readline().split("port ")[1].split()[0])
+        for name in NAMES:
+            clinics.start(name, port)
+        end = time.monotonic() + TIME
+        while not clinics.charged("clinic-1") and time.monotonic() < end:
+            time.sleep(0.05)
+        coordinator.kill()
+    statuses, messages = clinics.statuses()
+    assert set(statuses.values()) == {1}
+    assert all("What was charged stays charged." in text for text in messages.values())
+    assert not any("Traceback" in text for text in messages.values())
+    assert not any(clinics.model(name).exists() for name in NAMES)
+    assert clinics.charged("clinic-1") == 1
+
+
+@pytest.mark.process
+def test_a_wrong_certificate_and_another_vocabulary(clinics):
+    """One site trusts another certificate and never comes; of the others one has other words: too few are left."""
+    other, _ = self_signed(HOST)
+    (clinics.folder / "other.pem").write_bytes(other)
+    (clinics.folder / "more.txt").write_text("".join(f"{word}\n" for word in [*WORDS, "letter"]))
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+        clinics.start("clinic-1", listener.port)
+        clinics.start("clinic-2", listener.port, vocabulary=clinics.folder / "more.txt")
+        clinics.start("clinic-3", listener.port, root=clinics.folder / "other.pem", wait=3)
+        listener.wait(20.0)
+        with pytest.raises(EngineError, match="1 of 3 sites are left and 2 are needed"):
+            SiteCoordinator(clinics.directory, listener.ask).run()
+    statuses, messages = clinics.statuses()
+    assert set(statuses.values()) == {1}
+    assert "expected certificate" in messages["clinic-3"]
+    assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
+
+
+def test_keys_and_the_file_of_all_sites(tmp_path):
+    lines = []
+    for name in ("a", "b"):
+        lines.append(ran("sites", "identity", name, "-o", tmp_path / f"{name}.key").stdout.strip())
+    assert [line.split("=")[0] for line in lines] == ["a", "b"]
+    assert os.stat(tmp_path / "a.key").st_mode & 0o077 == 0
+    made = ran("sites", "directory", *lines, "--honest", "2", "-o", tmp_path / "sites.json")
+    directory = SiteDirectory.read(tmp_path / "sites.json")
+    assert made.stdout.strip() == directory.digest.hex()
+    assert directory.keys["a"] == SiteIdentity.read(tmp_path / "a.key").public_key
+    ran("sites", "certificate", HOST, "-o", tmp_path / "c.pem", "--key", tmp_path / "c.key")
+    assert os.stat(tmp_path / "c.key").st_mode & 0o077 == 0
+    SiteListener(directory, f"{HOST}:0", (tmp_path / "c.pem").read_bytes(), (tmp_path / "c.key").read_bytes())

@@ -1,0 +1,373 @@
+"""Fits over several sites: the sums and models of the pooled corpus, what the coordinator sees, faults, and ledgers.
+
+The chi-squared tests have a false-alarm rate of 1e-9 each.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from engine_support import N_WORDS, counts, every_unit_sum
+from site_support import Loopback, make_sites, split_rows, together
+
+pytest.importorskip("cryptography")
+
+from test_masking import looks_uniform
+
+from private_topics import BudgetLedger, PrivateSpectralLDA
+from private_topics.corpus.counts.blocks import MatrixBlocks
+from private_topics.engines.local import LocalCorpus
+from private_topics.engines.sites.messages import unpacked
+from private_topics.engines.sites.site import Site, SiteCorpus
+from private_topics.errors import EngineError, InputError, PrivacyError
+from private_topics.privacy.randomness import NoiseStream
+from private_topics.privacy.shares import SharedRun
+
+pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
+WORDS = [f"word{number}" for number in range(N_WORDS)]
+SEEDED = {"sampler": "fast", "epsilon": 60.0}
+ASSEMBLED = {"frame second moment", "frame third moment", "centred second moment"}
+
+
+def seed_of(name):
+    return int(name.split("-")[1])
+
+
+def fit_all(count, honest, parts, topics=3, transport=None, sites=None, settings=None, ledgers=None):
+    """The models of all sites, with seeded shares of noise; and how it went."""
+    sites = sites or make_sites(count, honest, WORDS)
+    parts = dict(zip(sites, parts, strict=True))
+
+    def work(name, site):
+        chosen = {**SEEDED, "noise_seed": seed_of(name), **(settings or {})}
+        ledger = None if ledgers is None else ledgers[name]
+        return PrivateSpectralLDA(topics, engine=site, ledger=ledger, **chosen).fit(parts[name])
+
+    return together(sites, work, transport)
+
+
+class Pooled(Site):
+    """A site that holds all documents and is alone: what it asks for is added up without masks."""
+
+    def exchange(self, asked, size, own):
+        return own(len(self.directory.names))
+
+    def added_up(self, number):
+        return number
+
+
+class ByParts(SiteCorpus):
+    """All documents, but what is assembled from sums is assembled for the documents of each site on their own."""
+
+    def __init__(self, site, corpora):
+        self.corpora = corpora
+        super().__init__(site, corpora[0])
+        self.n_units = sum(corpus.n_units for corpus in corpora)
+
+    def total(self, unit_sum):
+        return tuple(corpus.total(unit_sum) for corpus in self.corpora)
+
+
+@cache
+def local_fit(count, honest, topics, by_parts=False, seed=5):
+    """The fit of the pooled corpus on this machine, with the sum of the shares of all sites as its noise."""
+    site = next(iter(make_sites(count, honest, WORDS).values()))
+    pooled = Pooled(site.identity, site.directory, WORDS)
+    streams = [NoiseStream.seeded(number) for number in range(count)]
+
+    def draw(self, event):
+        return lambda size, ratio: sum(stream.rounded_gaussian(size, ratio) for stream in streams)
+
+    original, release_sums = SharedRun._draw, SharedRun.release_sums
+    if by_parts:
+        corpora = [LocalCorpus.of(MatrixBlocks(part)) for part in split_rows(counts(), count, seed)]
+        pooled.open = lambda blocks, groups=None: ByParts(pooled, corpora)
+
+        def summed(self, source, unit_sum, asked, aggregates):
+            def all_sites(totals):
+                return [sum(parts) for parts in zip(*map(aggregates, totals), strict=True)]
+
+            return release_sums(self, source, unit_sum, asked, all_sites)
+
+        SharedRun.release_sums = summed
+    SharedRun._draw = draw
+    try:
+        return PrivateSpectralLDA(topics, engine=pooled, noise_seed=0, **SEEDED).fit(counts())
+    finally:
+        SharedRun._draw, SharedRun.release_sums = original, release_sums
+
+
+# -- the same sums, the same model -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2, 5, pytest.param(20, marks=pytest.mark.slow)])
+def test_sums_over_sites_are_those_of_the_pooled_corpus(count):
+    """Every kind of sum, under masks and without noise."""
+    sites = make_sites(count, count, WORDS)
+    parts = dict(zip(sites, split_rows(counts(), count), strict=True))
+
+    def work(name, site):
+        site.begin("settings")
+        corpus = site.open(MatrixBlocks(parts[name]))
+        found = {"units": [site.added_up(corpus.n_units)]}
+        for kind, unit_sum in every_unit_sum().items():
+            totals = corpus.total(unit_sum)
+            found[kind] = [
+                site.exchange(lambda: b"", total.size, lambda _, total=total: total).reshape(total.shape)
+                for total in totals
+            ]
+        site.end()
+        return found
+
+    results, coordinator, problem = together(sites, work)
+    assert problem is None
+    assert coordinator.left == []
+    pooled = LocalCorpus.of(MatrixBlocks(counts()))
+    for found in results.values():
+        assert found["units"] == [pooled.n_units]
+        for kind, unit_sum in every_unit_sum().items():
+            for total, expected in zip(found[kind], pooled.total(unit_sum), strict=True):
+                assert np.array_equal(total, expected), kind
+
+
+@pytest.mark.parametrize(("count", "honest"), [(2, 2), (5, 3), pytest.param(20, 20, marks=pytest.mark.slow)])
+def test_the_model_is_that_of_the_pooled_corpus(count, honest):
+    """Bit for bit where all that is released is a sum; what is assembled from sums is rounded at each site."""
+    results, coordinator, problem = fit_all(count, honest, split_rows(counts(), count), topics=1)
+    assert problem is None
+    assert coordinator.left == []
+    expected = local_fit(count, honest, 1)
+    assert not ASSEMBLED & {release.name for release in expected.privacy_.releases}
+    for model in results.values():
+        assert np.array_equal(model.components_, expected.components_)
+        assert model.privacy_.releases == expected.privacy_.releases
+        assert model.privacy_.n_units == counts().shape[0]
+
+
+@pytest.mark.parametrize(("count", "honest"), [(5, 3)])
+def test_topics_are_those_of_the_pooled_corpus(count, honest):
+    """Bit for bit where moments in the frame are put together site by site; to 1e-5 where at once."""
+    results, _, problem = fit_all(count, honest, split_rows(counts(), count))
+    assert problem is None
+    by_parts, at_once = local_fit(count, honest, 3, by_parts=True), local_fit(count, honest, 3)
+    assert {release.name for release in by_parts.privacy_.releases} & ASSEMBLED
+    for model in results.values():
+        assert len(model.components_) == 3
+        assert np.array_equal(model.components_, by_parts.components_)
+        assert np.array_equal(model.doc_topic_prior_, by_parts.doc_topic_prior_)
+        assert np.abs(model.components_ - at_once.components_).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", every_unit_sum())
+def test_what_is_released_is_a_sum_over_sites(kind):
+    """Up to half a step for each site, and the float error that its page bounds, where it is assembled from sums."""
+    unit_sum = every_unit_sum()[kind]
+    parts = [LocalCorpus.of(MatrixBlocks(part)).total(unit_sum) for part in split_rows(counts(), 5)]
+    pooled = unit_sum.aggregates(LocalCorpus.of(MatrixBlocks(counts())).total(unit_sum))
+    summed = [sum(one) for one in zip(*map(unit_sum.aggregates, parts), strict=True)]
+    slack = 3 if kind.startswith("ClippedFrame") else 0
+    for whole, total in zip(pooled, summed, strict=True):
+        assert np.abs(whole - total).max() <= slack
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "zero-out", "add-remove"])
+def test_every_relation_of_neighbours(neighbours):
+    settings = {"neighbours": neighbours, "epsilon": 4.0}
+    results, _, problem = fit_all(3, 2, split_rows(counts(), 3), topics=1, settings=settings)
+    assert problem is None
+    models = list(results.values())
+    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
+    exact = models[0].privacy_.n_units == counts().shape[0]
+    assert exact == (neighbours != "add-remove")
+    assert abs(models[0].privacy_.n_units - counts().shape[0]) < 100
+
+
+def test_true_noise_is_fresh_and_the_statement_says_how_it_was_made():
+    parts = split_rows(counts(), 3)
+    settings = {"sampler": "exact", "noise_seed": None, "refine_steps": 0}
+    first, second = (fit_all(3, 2, parts, topics=1, settings=settings)[0] for _ in range(2))
+    model, again = first["clinic-00"], second["clinic-00"]
+    assert np.array_equal(model.components_, first["clinic-02"].components_)
+    assert not np.array_equal(model.components_, again.components_)
+    assert model.privacy_.private
+    assert model.privacy_.proved
+    assert "counting the noise of 2 of 3 sites" in model.privacy_.text
+    assert "3 sites were added up, of which at least 2 do not collude" in model.privacy_.text
+    assert model.privacy_.epsilon_spent <= 60.0
+
+
+# -- what the coordinator sees ---------------------------------------------------------------------------------------
+
+
+def transcript(parts, seed=0):
+    """All masked words by site, and all totals, of one fit."""
+    sites = make_sites(len(parts), len(parts), WORDS)
+    transport = Loopback(sites)
+    _, _, problem = fit_all(len(parts), len(parts), parts, topics=1, transport=transport, sites=sites)
+    assert problem is None
+    words, totals = {name: [] for name in sites}, []
+    for name, message, answer in transport.heard:
+        asked = unpacked(message, "begin", "keys", "total")
+        if asked.kind == "keys":
+            words[name].append(unpacked(answer[:-64], "masked").words())
+        elif asked.kind == "total" and name == "clinic-00":
+            totals.append(asked.body)
+    return {name: np.concatenate(found) for name, found in words.items()}, totals
+
+
+def test_all_but_the_totals_looks_like_chance():
+    """Two corpora with the same totals: nothing else of what the coordinator sees tells them apart."""
+    parts = split_rows(counts(), 3)
+    words, totals = transcript(parts)
+    others, same = transcript(parts[::-1])  # the documents of the first site are at the last one
+    assert totals == same
+    assert len(totals) > 5
+    for found in (words, others):
+        assert all(looks_uniform(one) for one in found.values())
+        assert looks_uniform(sum(list(found.values())[:2]))
+    assert all(looks_uniform(words[name] - others[name]) for name in words)
+    assert not looks_uniform(sum(words.values()))
+
+
+# -- faults ----------------------------------------------------------------------------------------------------------
+
+
+def failing(name, round_number, asked, what):
+    """A site that answers `what` instead when it is asked a certain thing in a certain round, and ever after."""
+    failed = []
+
+    def meddle(site, message, answer):
+        said = unpacked(message, "begin", "keys", "total", "stop")
+        if site == name and said.kind == "begin" and said.number("round") == round_number:
+            failed.append("soon")
+        if site == name and failed and (said.kind == asked or len(failed) > 3):
+            failed.extend(["now"] * 3)
+            return what
+        return answer
+
+    return meddle
+
+
+def ledgers(count):
+    return {f"clinic-{number:02d}": BudgetLedger(120.0, 1e-5) for number in range(count)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", [None, b"garbage"], ids=["silent", "garbage"])
+@pytest.mark.parametrize("asked", ["begin", "keys"])
+@pytest.mark.parametrize("round_number", [0, 1, 4])
+def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, asked, what):
+    count = 4
+    sites = make_sites(count, 3, WORDS, patience=5.0)
+    transport = Loopback(sites)
+    transport.meddle = failing("clinic-02", round_number, asked, what)
+    books = ledgers(count)
+    results, coordinator, problem = fit_all(
+        count, 3, split_rows(counts(), count), topics=1, transport=transport, sites=sites, ledgers=books
+    )
+    assert problem is None
+    assert coordinator.left == ["clinic-02"]
+    assert isinstance(results.pop("clinic-02"), EngineError)
+    models = list(results.values())
+    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
+    names = [release.name for release in models[0].privacy_.releases]
+    repeated = asked == "keys" and round_number > 0  # the first round adds up the number of units: public, no noise
+    assert len(names) - len(set(names)) == int(repeated)
+    assert models[0].privacy_.epsilon_spent <= 60.0
+    assert [len(books[name].spent) for name in results] == [1, 1, 1]
+
+
+def test_with_too_few_left_every_fit_stops_and_what_was_charged_stays():
+    sites = make_sites(3, 3, WORDS, patience=5.0)
+    transport = Loopback(sites)
+    transport.meddle = failing("clinic-01", 3, "keys", None)
+    books = ledgers(3)
+    results, coordinator, problem = fit_all(
+        3, 3, split_rows(counts(), 3), topics=1, transport=transport, sites=sites, ledgers=books
+    )
+    assert isinstance(problem, EngineError)
+    assert coordinator.left == ["clinic-01"]
+    assert all(isinstance(result, EngineError) for result in results.values())
+    assert [len(book.spent) for book in books.values()] == [1, 1, 1]
+
+
+def test_a_site_whose_ledger_refuses_is_left_out_by_itself():
+    books = ledgers(4)
+    books["clinic-03"] = BudgetLedger(1.0, 1e-6)
+    results, coordinator, problem = fit_all(4, 3, split_rows(counts(), 4), topics=1, ledgers=books)
+    assert problem is None
+    assert coordinator.left == ["clinic-03"]
+    assert isinstance(results["clinic-03"], PrivacyError)
+    assert [len(book.spent) for book in books.values()] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("difference", ["words", "epsilon", "n_components"])
+def test_a_site_with_other_settings_is_left_out_before_the_first_charge(difference):
+    sites, books = make_sites(4, 3, WORDS), ledgers(4)
+    if difference == "words":
+        sites["clinic-01"].words = (*WORDS[1:], WORDS[0])
+    parts = dict(zip(sites, split_rows(counts(), 4), strict=True))
+
+    def work(name, site):
+        odd = {"epsilon": {"epsilon": 59.0}, "n_components": {"n_components": 2}}.get(difference, {})
+        chosen = {"n_components": 1, **SEEDED, **(odd if name == "clinic-01" else {})}
+        model = PrivateSpectralLDA(engine=site, noise_seed=seed_of(name), ledger=books[name], **chosen)
+        return model.fit(parts[name])
+
+    results, coordinator, problem = together(sites, work)
+    assert problem is None
+    assert coordinator.left == ["clinic-01"]
+    assert [len(book.spent) for book in books.values()] == [1, 0, 1, 1]
+    assert isinstance(results["clinic-01"], EngineError)
+
+
+def test_a_coordinator_that_is_gone_ends_the_fit():
+    site = make_sites(2, 2, WORDS, patience=0.2)["clinic-00"]
+    plain = Site(site.identity, site.directory, WORDS, patience=0.2)
+    with pytest.raises(EngineError, match=r"Nothing was heard .* for 0.2 seconds"):
+        PrivateSpectralLDA(1, engine=plain, noise_seed=0, **SEEDED).fit(counts())
+    assert unpacked(plain.answer(b"")[:-64], "ended").text("heard") == ""
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def one_site():
+    return next(iter(make_sites(2, 2, WORDS, patience=0.1).values()))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sampler": "fast"}, "'sampler'"),
+        ({"sampler": "exact", "configuration": 2}, "configuration='sequential'"),
+        ({"sampler": "exact", "random_state": np.random.RandomState(0)}, "'random_state'"),
+    ],
+)
+def test_settings_that_sites_cannot_have_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        PrivateSpectralLDA(1, engine=one_site(), **settings).fit(counts())
+
+
+def test_counts_of_another_width_are_refused():
+    with pytest.raises(InputError, match="one column for each word"):
+        PrivateSpectralLDA(1, engine=one_site(), sampler="exact").fit(counts()[:, :-1])
+
+
+def test_a_site_serves_one_fit():
+    site = one_site()
+    site.begin("settings")
+    with pytest.raises(InputError, match="serves one fit"):
+        PrivateSpectralLDA(1, engine=site, sampler="exact").fit(counts())
+
+
+def test_a_model_of_several_sites_can_be_saved_and_says_so(tmp_path):
+    results, _, _ = fit_all(2, 2, split_rows(counts(), 2), topics=1)
+    model = results["clinic-00"]
+    model.save(tmp_path / "model")
+    loaded = PrivateSpectralLDA.load(tmp_path / "model")
+    assert np.array_equal(loaded.components_, model.components_)
+    assert loaded.privacy_ == model.privacy_
+    assert loaded.engine == "local"

@@ -1,0 +1,169 @@
+"""gRPC and TLS between a coordinator and sites: who is let in, what is late, what is lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from site_support import directory_of, identities
+
+pytest.importorskip("cryptography")
+pytest.importorskip("grpc")
+
+from private_topics.engines.sites.coordinator import SiteCoordinator
+from private_topics.engines.sites.identities import SiteIdentity
+from private_topics.engines.sites.messages import Message
+from private_topics.engines.sites.site import Site
+from private_topics.engines.sites.transport import SiteCall, SiteListener, self_signed
+from private_topics.errors import EngineError, InputError
+
+HOST = "127.0.0.1"
+CERTIFICATE, KEY = self_signed(HOST)
+WORDS = ["word"]
+
+
+@pytest.fixture
+def place():
+    """A coordinator that listens, and the sites that it knows; each can be connected."""
+
+    class Place:
+        def __init__(self, count=3, honest=3):
+            self.known = identities(count)
+            self.directory = directory_of(self.known, honest)
+            self.listener = SiteListener(self.directory, f"{HOST}:0", CERTIFICATE, KEY, patience=10.0)
+            listening.append(self.listener.__enter__())
+
+        def site(self, name, identity=None):
+            return Site(identity or self.known[name], self.directory, WORDS, patience=10.0)
+
+        def connected(self, name, root=CERTIFICATE, wait=5.0):
+            site = self.site(name)
+            call = SiteCall(site, f"{HOST}:{self.listener.port}", root, wait=wait)
+            stack.push(lambda *_: site.end())
+            stack.enter_context(call)
+            return site, call
+
+    listening = []
+    with ExitStack() as stack:
+        yield Place
+        for listener in listening:  # sites wait for the coordinator to end
+            listener.__exit__()
+
+
+def exchanged(site, values):
+    """In a thread: the sum over all sites, or the error."""
+    found = []
+
+    def work():
+        try:
+            found.append(site.exchange(lambda: b"", values.size, lambda _: values))
+        except EngineError as error:
+            found.append(error)
+        site.end()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, found
+
+
+@pytest.mark.parametrize("size", [3, 2_000_000])
+def test_sums_come_over_the_network(place, size):
+    here = place()
+    sites = {name: here.connected(name)[0] for name in here.known}
+    assert here.listener.wait(5.0) == list(here.known)
+    values = {name: np.arange(size) * (place + 1) for place, name in enumerate(sites)}
+    running = {name: exchanged(site, values[name]) for name, site in sites.items()}
+    SiteCoordinator(here.directory, here.listener.ask).run()
+    for thread, found in running.values():
+        thread.join(10.0)
+        assert np.array_equal(found[0], sum(values.values()))
+
+
+def test_another_certificate_is_not_trusted(place):
+    here = place()
+    other, _ = self_signed(HOST)
+    with pytest.raises(EngineError, match="expected certificate"):
+        here.connected("clinic-00", root=other, wait=1.0)
+    assert here.listener.wait(0.1) == []
+
+
+def test_a_certificate_for_another_host_is_not_trusted():
+    certificate, key = self_signed("coordinator.example")
+    known = identities(2)
+    directory = directory_of(known, 2)
+    site = Site(known["clinic-00"], directory, WORDS)
+    with (
+        SiteListener(directory, f"{HOST}:0", certificate, key) as listener,
+        pytest.raises(EngineError, match="expected certificate"),
+        SiteCall(site, f"{HOST}:{listener.port}", certificate, wait=1.0),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("name", ["clinic-01", "stranger"])
+def test_who_cannot_sign_for_a_site_is_not_let_in(place, name):
+    here = place()
+    site = here.site("clinic-00")
+    site.identity = SiteIdentity.new(name)  # says the name, has not the key
+    with SiteCall(site, f"{HOST}:{here.listener.port}", CERTIFICATE, wait=2.0):
+        assert here.listener.wait(0.5) == []
+        with pytest.raises(EngineError, match="lost"):
+            site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+
+
+def test_a_late_answer_is_no_answer_to_the_next_question(place):
+    here = place()
+    site, _ = here.connected("clinic-00")
+    answered = []
+
+    def slow(data, timeout=None):
+        answered.append(data)
+        time.sleep(1.0 if len(answered) == 1 else 0.0)
+        return b"answer to " + data
+
+    site.answer = slow
+    here.listener.wait(0.5)
+    here.listener.patience = 0.3
+    assert here.listener.ask({"clinic-00": b"first"}) == {}
+    here.listener.patience = 10.0
+    assert here.listener.ask({"clinic-00": b"second"}) == {"clinic-00": b"answer to second"}
+
+
+def test_a_site_that_goes_is_not_waited_for(place):
+    here = place()
+    site, call = here.connected("clinic-00")
+    site.answer = lambda data, timeout=None: time.sleep(60.0)
+    here.listener.wait(0.5)
+    threading.Timer(0.5, lambda: call._channel.close()).start()
+    began = time.monotonic()
+    assert here.listener.ask({"clinic-00": b"question", "clinic-01": b"was never there"}) == {}
+    assert time.monotonic() - began < 8.0
+
+
+def test_a_coordinator_that_goes_ends_the_fit_of_every_site(place):
+    here = place()
+    sites = [here.connected(name)[0] for name in here.known]
+    here.listener.wait(5.0)
+    running = [exchanged(site, np.zeros(2, np.int64)) for site in sites]
+    here.listener._server.stop(0)
+    for thread, found in running:
+        thread.join(10.0)
+        assert isinstance(found[0], EngineError)
+        assert "lost" in str(found[0])
+
+
+def test_messages_that_are_no_answers_do_no_harm(place):
+    here = place()
+    site, _ = here.connected("clinic-00")
+    site.answer = lambda data, timeout=None: b""
+    here.listener.wait(0.5)
+    assert here.listener.ask({"clinic-00": Message("begin").packed()}) == {"clinic-00": b""}
+
+
+def test_where_nobody_can_listen():
+    known = identities(2)
+    with pytest.raises(InputError, match="cannot listen"):
+        SiteListener(directory_of(known, 2), "203.0.113.1:1", CERTIFICATE, KEY)
