@@ -1,8 +1,8 @@
 """Writes and runs docs/guide/notebook.ipynb: the made-up letters of the demonstration, from Python.
 
-    pip install -c constraints.txt -e '.[notebook]'
-    private-topics demo
-    python docs/notebook.py
+pip install -c constraints.txt -e '.[notebook]'
+private-topics demo
+python docs/notebook.py
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ documents like the released topics. That needs no letters and costs no budget.""
 pd.DataFrame(
     {
         "share": [f"{topic.share:.0%}" for topic in model.topics_],
-        "comes again": [f"{topic.reliability:.0%}" for topic in model.topics_],
+        "comes again at least": [f"{share:.0%}" for share in trust.topics],
+        "at best": [f"{share:.0%}" for share in trust.at_best],
         "words": [" ".join(word.word for word in topic.words[:6]) for topic in model.topics_],
     },
     index=[topic.label for topic in model.topics_],

@@ -29,7 +29,7 @@ from private_topics.reports.reliability import directions_explained
 DOCUMENTS, WORDS, TOPICS = 4_000, 40, 3
 REFITS = 9
 SETTINGS: dict[str, Any] = {"alpha0": 0.3, "refine_steps": 1, "n_jobs": 1}
-ARRAYS = ("topics", "top_share", "low", "high")
+ARRAYS = ("topics", "at_best", "top_share", "low", "high")
 
 
 def corpus() -> Any:
@@ -92,11 +92,12 @@ def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch, tm
 
     monkeypatch.setattr(PrivateSpectralLDA, "fit", watched)
     reliability(model, refits=2)
-    assert seen == [(False, None, 20.0, DOCUMENTS // 4)] * 2
+    assert seen == [(False, None, 20.0, DOCUMENTS // 4)] * 2 + [(False, None, 20.0, DOCUMENTS)]
 
 
 def test_clear_topics_are_reliable_and_hidden_ones_are_not(found):
     assert found.topics.tolist() == [REFITS / (REFITS + 1)] * TOPICS
+    assert found.at_best.tolist() == [1.0] * TOPICS
     assert (found.low <= found.high).all()
     assert all(found.is_reliable(topic) for topic in range(TOPICS))
     hidden = PrivateSpectralLDA(TOPICS, epsilon=0.3, noise_seed=0, **SETTINGS)
@@ -127,7 +128,7 @@ def test_many_units_are_fitted_as_fewer_with_less_noise(model, monkeypatch):
 
     monkeypatch.setattr(PrivateSpectralLDA, "fit", watched)
     reliability(model, refits=2)
-    assert [documents for documents, _ in seen] == [250, 250]
+    assert [documents for documents, _ in seen] == [250, 250, 250]
     assert all(epsilon > 30.0 for _, epsilon in seen)
 
 
@@ -191,7 +192,7 @@ def test_topics_shows_it(model, monkeypatch, tmp_path):
     assert all(word["low"] <= word["high"] for topic in topics for word in topic["intervals"])
     monkeypatch.setattr("private_topics.cli.topics_command.REFITS", REFITS)
     text = run.invoke(app, ["topics", str(tmp_path / "model"), "--reliability"])
-    assert "90%" in text.stdout
+    assert "90–100%" in text.stdout
     assert "*" in text.stdout
     assert "costs no budget" in text.stderr
 
@@ -200,7 +201,7 @@ def test_the_report_shows_it(model, found, tmp_path):
     page = write_report(model, tmp_path / "with.html", reliability=found).read_text(encoding="utf-8")
     without = write_report(model, tmp_path / "without.html").read_text(encoding="utf-8")
     assert 'id="reliability"' in page
-    assert "90 %<br>reliable" in page
+    assert "90–100 %<br>reliable" in page
     assert 'id="reliability"' not in without
     assert "Documents differ visibly in" in without
     other = PrivateSpectralLDA(2, epsilon=20.0, noise_seed=1, **SETTINGS).fit(corpus())

@@ -6,9 +6,10 @@ settings, so it is post-processing: it costs no budget, and the corpus is not ne
 that it is not private, and has no ledger.
 
 A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
-of as many such documents come out like the model more often than fits of the corpus do. So there are a quarter of
-them, with four times the noise beside what they say, and shares are counted as if one more refit had
-failed. How that was chosen, and what it is worth: docs/utility/reliability.md.
+of as many such documents come out like the model more often than fits of the corpus do: that share is `at_best`. For
+what is called reliable there are a quarter of them, with four times the noise beside what they say, and shares are
+counted as if one more refit had failed. Where the number of documents is just enough for the topics, a quarter is not,
+and the cautious share says little. How that was chosen, and what it is worth: docs/utility/reliability.md.
 """
 
 from __future__ import annotations
@@ -49,13 +50,15 @@ class Reliability:
 
     Attributes
     ----------
-    topics : (k,) share of the refits in which a topic comes out again, stated cautiously.
+    topics : (k,) share of the refits in which a topic comes out again, stated cautiously: at least so often.
+    at_best : (k,) the same of refits with as many documents as the corpus has: hardly more often than that.
     top_share : (k × d) share of the refits in which a word is among the first `n_words` of the topic, likewise.
     low, high : (k × d) between these two the word's probability in another fit is expected, in nine of ten.
     refits, n_words : how many refits there were; how many words of a topic are its first.
     """
 
     topics: np.ndarray
+    at_best: np.ndarray
     top_share: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -88,8 +91,8 @@ def reliability(
     model : a fitted `PrivateSpectralLDA`, or one that was loaded. Its topics, its prior and its statement are looked
         at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
         Or `PrivateTopics`, which keeps the answer: its `topics_` then have intervals and reliabilities.
-    refits : each takes about as long as a fit of a quarter of the documents, at most 20,000; fewer than 9
-        can call nothing reliable.
+    refits : so many with a quarter of the documents, and half as many with all of them, at most 20,000; fewer than
+        9 can call nothing reliable.
     n_words : how many words of a topic are its first.
     knowledge : the public knowledge that the model's statement names, as `fit_texts` takes it; what comes with the
         package, or is a parameter of the model, is found without.
@@ -105,18 +108,27 @@ def reliability(
     first = first_words(wanted, n_words)
     inside, again = np.zeros(wanted.shape), np.zeros(len(wanted))
     probabilities = np.zeros((refits, *wanted.shape), np.float32)
-    for number, found in enumerate(_refits(model, estimator, refits, random_state, progress)):
-        match = match_topics(found, wanted)
-        matched = np.where((match != NO_PARTNER)[:, None], found[match], 0.0)
-        probabilities[number] = matched
+    for number, found in enumerate(_refits(model, estimator, PART_OF_DOCUMENTS, refits, random_state, progress)):
+        probabilities[number] = matched = _matched(found, wanted)
         here = first_words(matched, n_words)
         inside += here
         again += came_again(here, first)
     low, high = _intervals(probabilities, wanted)
-    result = Reliability(again / (refits + 1), inside / (refits + 1), low, high, refits, n_words)
+    at_best, more = np.zeros(len(wanted)), (refits + 1) // 2
+    for found in _refits(model, estimator, 1, more, random_state, progress):
+        at_best += came_again(first_words(_matched(found, wanted), n_words), first)
+    cautious = again / (refits + 1)
+    at_best = np.maximum(at_best / more, cautious)
+    result = Reliability(cautious, at_best, inside / (refits + 1), low, high, refits, n_words)
     if asked is not model:
         asked.reliability_ = result
     return result
+
+
+def _matched(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The topics found, in the order of those wanted; zeros for one that has no partner."""
+    match = match_topics(found, wanted)
+    return np.where((match != NO_PARTNER)[:, None], found[match], 0.0)
 
 
 def _intervals(found: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -180,18 +192,22 @@ def _refitted(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> 
 
 
 def _refits(
-    model: PrivateSpectralLDA, estimator: PrivateSpectralLDA, refits: int, random_state: int, progress: Progress
+    model: PrivateSpectralLDA,
+    estimator: PrivateSpectralLDA,
+    part: int,
+    refits: int,
+    random_state: int,
+    progress: Progress,
 ) -> Iterator[np.ndarray]:
     """The topics of each refit. Where documents would be too many, there are fewer, and less noise in proportion."""
-    documents = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units) // PART_OF_DOCUMENTS)
+    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units) // part), model.epsilon
     if documents > MOST_DOCUMENTS:
-        mu = mu_of_budget(estimator.epsilon, estimator.delta) * documents / MOST_DOCUMENTS
-        documents = MOST_DOCUMENTS
-        estimator.set_params(epsilon=gdp_epsilon(mu, estimator.delta))
+        mu = mu_of_budget(model.epsilon, model.delta) * documents / MOST_DOCUMENTS
+        documents, epsilon = MOST_DOCUMENTS, gdp_epsilon(mu, model.delta)
     topics = np.asarray(model.components_, dtype=np.float64)
-    seeds = np.random.default_rng(random_state).integers(LARGEST_SEED, size=(refits, 2)).tolist()
+    seeds = np.random.default_rng([random_state, part]).integers(LARGEST_SEED, size=(refits, 2)).tolist()
     for number, (corpus_seed, noise_seed) in enumerate(seeds, start=1):
-        progress.stage(f"refit {number} of {refits}")
+        progress.stage(f"refit {number} of {refits}, {documents:,} documents")
         counts = drawn(topics, model.doc_topic_prior_, documents, corpus_seed)
         with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-            yield estimator.set_params(noise_seed=noise_seed).fit(counts).components_
+            yield estimator.set_params(epsilon=epsilon, noise_seed=noise_seed).fit(counts).components_

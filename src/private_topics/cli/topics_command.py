@@ -17,8 +17,9 @@ from private_topics.cli.screen import Screen, plain, print_json
 
 REFITS, TOP_WORDS, SHOWN_NAMES = 20, 10, 10
 COMES_AGAIN = (
-    "How often a topic would come out again if the noise were drawn afresh, stated cautiously; at 90 % and above "
-    "it is called reliable. A star marks words that are surely among the first of their topic. This costs no budget."
+    "How often a topic would come out again if the noise were drawn afresh: at least, and at best. It is called "
+    "reliable if that is at least 90 %; a small first number alone says that this is open, not that the topic is "
+    "wrong. A star marks words that are surely among the first of their topic. This costs no budget."
 )
 
 
@@ -57,7 +58,8 @@ def show_topics(
     facts = _facts(fitted, top, relevance)
     if reliability:
         for fact, trusted in zip(facts, _trusted(fitted, words, relevance), strict=True):
-            fact |= {"reliability": trusted.reliability, "intervals": [word._asdict() for word in trusted.words]}
+            fact |= {"reliability": trusted.reliability, "reliability_at_best": trusted.at_best}
+            fact["intervals"] = [word._asdict() for word in trusted.words]
     if find is not None:
         facts = _that_use(fitted, find, facts)
     if as_json:
@@ -68,13 +70,14 @@ def show_topics(
     rows = [
         [
             str(fact["topic"]),
-            *(_shown(name, fact[name]) for name in columns),
+            *(_shown(name, fact) for name in columns),
             plain(_words(fact)),
             plain(fact["label"]),
         ]
         for fact in facts
     ]
-    _show(rows, ["topic", *(name.replace("_", " ") for name in columns), "words", "label"], model.name)
+    heads = [name.replace("_", " ").replace("reliability", "comes again") for name in columns]
+    _show(rows, ["topic", *heads, "words", "label"], model.name)
     for line in filter(None, (edits_line(fitted), *looked_at(fitted, top))):
         typer.echo(line, err=True)
 
@@ -126,12 +129,14 @@ def reliability_of(model: Any, n_words: int = TOP_WORDS, quiet: bool = False) ->
     """How far to trust a model, with progress."""
     from private_topics.audit.reliability import reliability
 
-    with Screen(quiet).progress(stages=REFITS, show_documents=False) as progress:
+    with Screen(quiet).progress(stages=REFITS + REFITS // 2, show_documents=False) as progress:
         return reliability(model, refits=REFITS, n_words=n_words, progress=progress)
 
 
-def _shown(name: str, value: float) -> str:
-    return f"{value:.0%}" if name == "reliability" else f"{value:.4f}"
+def _shown(name: str, fact: dict[str, Any]) -> str:
+    if name == "reliability":
+        return f"{100 * fact[name]:.0f}–{fact['reliability_at_best']:.0%}"
+    return f"{fact[name]:.4f}"
 
 
 def _words(fact: dict[str, Any]) -> str:

@@ -25,10 +25,11 @@ class SureWord(NamedTuple):
 
 
 class TrustedTopic(NamedTuple):
-    """A topic, the share of refits in which it comes out again, and its first words."""
+    """A topic, the share of refits in which it comes out again, cautiously and at best, and its first words."""
 
     topic: int
     reliability: float
+    at_best: float
     words: tuple[SureWord, ...]
 
     @property
@@ -48,6 +49,7 @@ def trusted_topics(
         TrustedTopic(
             i,
             float(found.topics[i]),
+            float(found.at_best[i]),
             tuple(
                 SureWord(names[j], *(float(a[i, j]) for a in (components, found.low, found.high, found.top_share)))
                 for j in row
