@@ -136,18 +136,17 @@ def plan(
     alpha0: options.Alpha0 = 1.0,
     mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = LENGTH,
     neighbours: options.Neighbours = "replace",
-    knowledge: Annotated[
-        Knowledge,
-        typer.Option(help="Whether the fit uses public word vectors, as `fit` does for text in English."),
-    ] = "english",
+    knowledge: Annotated[Knowledge, typer.Option(help="Public word vectors, as `fit` uses them.")] = "english",
+    sites: options.PlannedSites = None,
+    honest: options.PlannedHonest = None,
     as_json: options.Json = False,
 ) -> None:
     """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
     from private_topics.planning.plan import plan as forecast
 
     assumed: dict[str, Any] = {"alpha0": alpha0, "mean_length": mean_length, "neighbours": neighbours}
-    assumed["knowledge"] = None if knowledge == "none" else knowledge
-    plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, **assumed)
+    assumed |= {"epsilon": epsilon, "delta": delta, "sites": sites, "honest": honest}
+    plan = forecast(documents, words, topics, knowledge=None if knowledge == "none" else knowledge, **assumed)
     if as_json:
         print_json(_plan_facts(plan))
         return
