@@ -182,6 +182,20 @@ def test_a_wrong_certificate_and_another_vocabulary(clinics):
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
 
 
+@pytest.mark.process
+def test_the_demonstration_five_clinics_and_a_whole_fit(tmp_path):
+    command = [*COMMAND, "sites", "demo", "-o", str(tmp_path), "--letters", "150", "--epsilon", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * TIME)
+    assert done.returncode == 0, done.stderr
+    models = [load(tmp_path / f"clinic-{number}.model") for number in range(1, 6)]
+    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
+    assert models[0].privacy_.n_units == 5 * 150
+    assert models[0].privacy_.private
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "5 sites were added up, of which at least 4 do not collude" in report
+    assert "counting the noise of 4 of 5 sites" in report
+
+
 def test_keys_and_the_file_of_all_sites(tmp_path):
     lines = []
     for name in ("a", "b"):
