@@ -164,6 +164,24 @@ def test_a_coordinator_that_is_killed_ends_every_fit_and_what_was_charged_stays(
 
 
 @pytest.mark.process
+def test_a_coordinator_that_is_killed_before_the_first_round_costs_nothing(clinics):
+    folder = clinics.folder
+    command = [*COMMAND, "sites", "coordinate", "--sites", str(folder / "sites.json"), "--listen", f"{HOST}:0"]
+    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as coordinator:
+        port = int(coordinator.stderr.readline().split("port ")[1].split()[0])
+        for name in NAMES[:2]:  # it waits for the third
+            clinics.start(name, port)
+        for process in clinics.processes.values():
+            assert "is connected, one of 3 sites" in process.stderr.readline()
+        coordinator.kill()
+    statuses, messages = clinics.statuses()
+    assert statuses == {"clinic-1": 1, "clinic-2": 1}
+    assert all("The connection to the coordinator is lost." in text for text in messages.values())
+    assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
+
+
+@pytest.mark.process
 def test_a_wrong_certificate_and_another_vocabulary(clinics):
     """One site trusts another certificate and never comes; of the others one has other words: too few are left."""
     other, _ = self_signed(HOST)
