@@ -109,7 +109,7 @@ def full_disk(folder: Path, name: str, largest_file: int) -> dict[str, Any]:
     """An older model and an older report are there already; 20,000 bytes hold a model but not a report."""
     for kind in ("model", "html"):
         (folder / f"{name}.{kind}").write_text("older")
-    command = fit_command(folder, name, "--report", str(folder / f"{name}.html"))
+    command = fit_command(folder, name, "--force", "--report", str(folder / f"{name}.html"))
     process, _ = started(folder, name, command, full_disk_after_fitting(largest_file))
     kept = {"status": waited(process)}
     for kind in ("model", "html"):
@@ -126,7 +126,7 @@ def really_full_disk(folder: Path) -> dict[str, Any]:
         return {"skipped": "no right to mount"}
     try:
         (disk / "full.model").write_text("older")
-        command = fit_command(folder, "full")
+        command = fit_command(folder, "full", "--force")
         command[command.index("-o") + 1] = str(disk / "full.model")
         process, _ = started(folder, "full", command, fill(disk))
         found = outcome(folder, "full", waited(process))

@@ -52,7 +52,15 @@ from private_topics.reports import write_report
 DOCUMENTED = (InputError, ModelFileError, PrivacyError)
 MOST_COMPARED = 10**6
 TOKENISERS = tuple(
-    Tokeniser(case=case, min_length=least, digits=digits, languages=languages, stemmer=stemmer)
+    Tokeniser(
+        case=case,
+        min_length=least,
+        digits=digits,
+        languages=languages,
+        stemmer=stemmer,
+        phrases=("a b", "b a b") if digits else (),
+        segmented=digits,
+    )
     for case in ("lower", "casefold", "keep")
     for least, digits, languages, stemmer in (
         (1, False, (), None),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from counterexamples import eigenpairs, moments, noise, spectral, statements
 from counterexamples.corpora import Finding
+from counterexamples.premises import premise
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -24,10 +25,11 @@ def all_findings() -> list[Finding]:
 
 def table(findings: list[Finding]) -> str:
     """One line a finding; an empty last column where no bound is known."""
-    lines = ["| name | quantity | paper | attained | corrected |", "|---|---|---|---|---|"]
+    lines = ["| name | the paper says | quantity | paper | attained | corrected |", "|---|---|---|---|---|---|"]
     for each in findings:
         corrected = "" if each.corrected is None else f"{each.corrected:.3g}"
-        lines.append(f"| {each.name} | {each.claim} | {each.published:.3g} | {each.attained:.3g} | {corrected} |")
+        numbers = f"{each.published:.3g} | {each.attained:.3g} | {corrected}"
+        lines.append(f"| {each.name} | {premise(each.name)} | {each.claim} | {numbers} |")
     return "\n".join(lines)
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from private_topics.privacy.ledger.unledgered import UNLEDGERED
 from private_topics.privacy.randomness import NoiseStream
 
 # The first call of a kernel compiles it; examples come from a fixed sequence, so a failure is a failure everywhere.
 settings.register_profile("private-topics", deadline=None, derandomize=True)
 settings.load_profile("private-topics")
+
+UNLEDGERED.warned = True  # the tests fit many times without a ledger; those of the warning count for themselves
 
 STEMS = {"arxiv": "arxiv_abstracts", "wikipedia": "wikipedia_en"}
 

@@ -25,7 +25,7 @@ from private_topics.corpus.made_up.letters import make_letters, write_letters
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-UNMARKED = {"README.md": ("texts", "X_new")}
+UNMARKED = {"README.md": ("letters.jsonl.gz", "X")}
 """Stand-ins of pages whose blocks have no comment."""
 LETTERS_IN_MEMORY, LETTERS_IN_FILE = 2_000, 8_000
 
@@ -79,13 +79,11 @@ def stand_ins(tmp_path_factory):
     letters = list(make_letters(LETTERS_IN_MEMORY, seed=1))
     texts = [letter.text for letter in letters]
     public_words = CountVectorizer(stop_words="english", token_pattern="[a-z]{3,}", min_df=20).fit(texts)
-    read = CountVectorizer(stop_words="english", max_features=3000).fit(texts)
     variables = {
         "texts": texts,
         "patients": [letter.patient for letter in letters],
         "public_words": public_words.get_feature_names_out().tolist(),
         "X": public_words.transform(texts),
-        "X_new": read.transform(texts[:100]),
     }
     file = tmp_path_factory.mktemp("letters") / "letters.jsonl.gz"
     write_letters(file, LETTERS_IN_FILE, seed=1)

@@ -9,7 +9,7 @@ PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
 def test_every_row_names_tests_that_exist():
     rows = [line for line in PAGE.splitlines() if line.startswith("| ") and "test_" in line]
-    assert len(rows) == 17
+    assert len(rows) >= 19
     for row in rows:
         folder = ROOT / "tests"
         for name in re.findall(r"`([\w/]*test_\w+\.py)`", row):

@@ -50,16 +50,6 @@ def classical_failure(delta: float = DELTA) -> float:
     return math.inf
 
 
-def classical_range(epsilon: float = 10.0, delta: float = DELTA) -> Finding:
-    return Finding(
-        "classical-range",
-        f"delta of noise Delta tau at epsilon = {epsilon:g}, first fails at {classical_failure(delta):.1f} (App. B)",
-        delta,
-        gdp_delta(1.0 / noise_scales.classical_sigma(1.0, epsilon, delta), epsilon),
-        gdp_delta(1.0 / noise_scales.analytic_sigma(1.0, epsilon, delta), epsilon),
-    )
-
-
 def unreleased_scale(n_words: int = 1000, epsilon: float = 1.0, alpha0: float = 1000.0) -> Finding:
     """Configuration 4 scales its noise with √σ_1 of the corpus itself: words that never occur give the scale away.
 
@@ -152,5 +142,5 @@ def tensor_norm_bound(sigma: float = 100.0, delta: float = 1e-20) -> Finding:
 
 
 def findings() -> list[Finding]:
-    scales = [printed_variance(), dropped_constants(), classical_range(), lower_bound_zero(), unreleased_scale()]
+    scales = [printed_variance(), dropped_constants(), lower_bound_zero(), unreleased_scale()]
     return [*scales, selection(), statistic_entry(), tensor_norm_bound()]

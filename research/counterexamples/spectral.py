@@ -14,6 +14,7 @@ from counterexamples.corpora import (
     single_words,
 )
 from private_topics.paper import bounds
+from private_topics.spectral.power_method import decompose
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
 
 TIE = 100_000  # documents per word where three words are equally frequent
@@ -89,6 +90,16 @@ def ties(alpha0: float = 1.0) -> list[Finding]:
             None,
         ),
     ]
+
+
+def topics_of(corpus: Corpus, alpha0: float = 1.0, turn: np.ndarray | None = None) -> np.ndarray:
+    """Topics in rows, whitened and un-whitened in one frame, which `turn` may rotate."""
+    m2, m3 = lda_moments(corpus, alpha0)
+    rotation = np.eye(len(m2)) if turn is None else turn
+    whitening = whitening_of(m2, len(m2))
+    pairs = decompose(multilinear(m3, whitening.frame @ rotation))
+    found: np.ndarray = ((alpha0 + 2.0) / 2.0 * whitening.unwhiten(rotation @ pairs.vectors) * pairs.values).T
+    return found[np.argmax(found, axis=1).argsort()]
 
 
 # -- a gap as wide as the paper asks for ----------------------------------------------------------------------------

@@ -29,12 +29,12 @@ class EngineError(RuntimeError):
     """An engine failed while computing sums: a task of a cluster, its start, the connection to it."""
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = PrivacyWarning) -> None:
     """Warn, at the line of the user's program that called the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, PrivacyWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 OURS = ("private_topics", "contextlib")

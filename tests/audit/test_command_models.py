@@ -88,7 +88,7 @@ def test_a_large_vocabulary_is_attacked_with_its_second_unigram(tmp_path):
     """Words as rare as in a language and more topics than they carry; a corpus of 200 words would not go there."""
     random = np.random.default_rng(0)
     topics = random.gamma(0.3, size=(6, 6_000)) / np.arange(1, 6_001)
-    counts = made_up._drawn(topics / topics.sum(axis=1, keepdims=True), np.full(6, 0.1), 600, 1)
+    counts = made_up.drawn(topics / topics.sum(axis=1, keepdims=True), np.full(6, 0.1), 600, 1)
     with pytest.warns(PrivacyWarning, match="of the 10 topics"):
         model = PrivateSpectralLDA(10, **SETTINGS | {"epsilon": 200.0}).fit(counts)
     model.save(tmp_path / "large.model")
@@ -136,7 +136,7 @@ def fitted(texts: Path, kind: str) -> tuple[Path, list[Any]]:
     options, topics, *_ = KINDS[kind]
     path, named = texts / f"{kind}.model", [option.format(texts) for option in options]
     fit = ["fit", texts / "letters.jsonl", "-o", path, "--epsilon", 45, "--delta", 1e-5, "-k", topics,
-           "--refine-steps", 1, "--jobs", 1, "-q", *named]  # fmt: skip
+           "--refine-steps", 1, "--jobs", 1, "-q", "--force", *named]  # fmt: skip
     assert CliRunner().invoke(app, list(map(str, fit))).exit_code == 0
     return path, ["--knowledge", texts / "random.txt"] if kind == "vectors that know nothing" else []
 

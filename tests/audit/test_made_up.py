@@ -55,7 +55,7 @@ def large_model() -> PrivateSpectralLDA:
     random = np.random.default_rng(0)
     topics = random.gamma(0.3, size=(6, LARGE)) / np.arange(1, LARGE + 1)
     topics /= topics.sum(axis=1, keepdims=True)
-    X = made_up._drawn(topics, np.full(6, 0.1), 600, 1)
+    X = made_up.drawn(topics, np.full(6, 0.1), 600, 1)
     return fitted(X, topics=10, epsilon=200.0)
 
 

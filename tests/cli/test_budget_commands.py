@@ -40,7 +40,7 @@ def register(folder: Path, *more: Any) -> Any:
 
 def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
     """Every command that spends, with the file it makes."""
-    charged = "--ledger", folder / "budget.db", "--corpus", "letters", "-o"
+    charged = "--ledger", folder / "budget.db", "--corpus", "letters", "--force", "-o"
     fit = "--epsilon", 20, "--delta", 1e-5, "-k", 2, "--refine-steps", 0, *charged, folder / "made"
     listed = "--vocabulary", folder / "words.txt", "--knowledge", "none"
     return {

@@ -1,5 +1,6 @@
 """The command line: results on standard output, messages on standard error, exit status 0, 1 or 2."""
 
+import csv
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import private_topics
 from private_topics import SpectralLDA, make_lda_corpus
 from private_topics.cli import app
 from private_topics.corpus.counts.blocks import write_npz_block
+from private_topics.estimators.topic_list import labels_of
 
 WORDS = 40
 
@@ -70,7 +72,10 @@ def test_transform(folder, tmp_path, suffix):
         found = np.load(tmp_path / "proportions.npy")
     else:
         text = result.stdout if suffix is None else (tmp_path / "proportions.csv").read_text()
-        found = np.array([[float(value) for value in line.split(",")] for line in text.splitlines()])
+        header, *rows = csv.reader(text.splitlines())
+        assert header == ["row", *labels_of(private_topics.load(folder / "model"))]
+        assert [row[0] for row in rows] == [str(number) for number in range(1, 101)]
+        found = np.array([[float(value) for value in row[1:]] for row in rows])
     model = private_topics.load(folder / "model")
     del model.feature_names_in_
     counts = make_lda_corpus(900, WORDS, 3, alpha0=0.4, random_state=0)[0][800:]

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fitted(folder: Path, tmp_path: Path, *options: Any, source: str = "letters.jsonl.gz") -> tuple[Any, str]:
     """The statement of a small fit, and what was said."""
-    few = ["-k", 3, "--epsilon", 10, "--refine-steps", 1, "--json"]
+    few = ["-k", 3, "--epsilon", 10, "--refine-steps", 1, "--json", "--force"]
     result = ran("fit", folder / source, *few, *options, "-o", tmp_path / "model")
     return json.loads(result.stdout)["privacy"], result.stderr
 

@@ -6,6 +6,7 @@ The command line has no noise seed, so the noise is fresh. Eight fits like the f
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -60,7 +61,8 @@ def test_topics_as_json(folder: Path) -> None:
 
 def test_new_text_is_read_as_the_model_reads(folder: Path) -> None:
     result = ran("transform", folder / "model", folder / "unseen.jsonl.gz")
-    found = np.array([[float(value) for value in line.split(",")] for line in result.stdout.splitlines()])
+    _, *rows = csv.reader(result.stdout.splitlines())
+    found = np.array([[float(value) for value in row[1:]] for row in rows])
     assert found.shape == (300, len(private_topics.load(folder / "model").components_))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
     assert "does not cover" in result.stderr
@@ -78,6 +80,32 @@ def test_reports(folder: Path, tmp_path: Path) -> None:
     assert "A title of mine" in (tmp_path / "one.html").read_text(encoding="utf-8")
     ran("report", folder / "model", folder / "model", "-o", tmp_path / "two.html")
     assert (tmp_path / "two.html").stat().st_size > 1_000
+
+
+def test_a_model_card_beside_the_report(folder: Path, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.json"
+    scores.write_text(
+        ran("evaluate", folder / "model", folder / "unseen.jsonl.gz", "--json").stdout, encoding="utf-8"
+    )
+    asked = "report", folder / "model", "-o", tmp_path / "one.html"
+    ran(*asked, "--card", tmp_path / "card.md", "--purpose", "To plan wards.", "--evaluation", scores)
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert card.startswith("# Model card")
+    for text in ("To plan wards.", "unigram\\_perplexity", "| documents | 300 |", "private-topics report model"):
+        assert text in card
+    ran(*asked, "--card", tmp_path / "card.html")
+    assert "<h1>Model card" in (tmp_path / "card.html").read_text(encoding="utf-8")
+    scores.write_text("[1]", encoding="utf-8")
+    for arguments, status in (
+        (["--card", tmp_path / "card.txt"], 1),
+        (["--card", tmp_path / "other.md", "--evaluation", scores], 1),
+        (["--purpose", "x"], 2),
+        ([folder / "model", "--card", tmp_path / "other.md"], 2),
+    ):
+        result = run(*asked, *arguments)
+        assert (result.exit_code, result.stdout) == (status, "")
+        assert "card" in result.stderr or "scores" in result.stderr
+    assert not (tmp_path / "other.md").exists()
 
 
 def test_the_budget_is_shown_and_held(folder: Path) -> None:
@@ -146,7 +174,7 @@ def test_a_public_list_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest
 def test_without_refinement_the_whole_budget_is_spent(folder: Path, tmp_path: Path) -> None:
     for vocabulary, first in (("private", "vocabulary"), ("candidates", "candidate words")):
         ran("fit", folder / "letters.jsonl.gz", "-k", 3, "--epsilon", 30, "--refine-steps", 0, "--vocabulary",
-            vocabulary, "-o", tmp_path / "model")  # fmt: skip
+            vocabulary, "-o", tmp_path / "model", "--force")  # fmt: skip
         releases = private_topics.load(tmp_path / "model").privacy_.releases
         assert releases[0].name == first
         assert sum(release.share for release in releases) == pytest.approx(1.0, abs=1e-6)

@@ -7,9 +7,10 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from private_topics import PublicKnowledge
+from private_topics import PublicKnowledge, Tokeniser
 from private_topics.corpus.words.vocabulary import is_word
 from private_topics.knowledge.shipped import SHIPPED, shipped
+from private_topics.knowledge.sources import open_knowledge
 
 LARGEST_BYTES = {"english": 6_500_000, "english-documents": 3_000_000}
 FEWEST_WORDS = {"english": 50_000, "english-documents": 12_000}
@@ -78,3 +79,10 @@ def test_neither_a_network_nor_wordfreq_is_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "2"), done.stderr
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_nearly_all_singulars_of_the_words_have_a_vector_too(name):
+    source = open_knowledge(name)
+    words = Tokeniser(stemmer="s").usable(source.words[::5])
+    assert (np.abs(source.align(words).vectors).sum(axis=1) > 0).mean() > 0.98

@@ -6,8 +6,18 @@ import math
 
 import pytest
 
+from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.neighbours import Neighbours
-from private_topics.privacy.strength import USUAL, VERY_WEAK, WEAK, best_guess, guess_text, strength_of
+from private_topics.privacy.strength import (
+    USUAL,
+    VERY_WEAK,
+    WEAK,
+    best_guess,
+    gaussian_true_alarms,
+    guess_text,
+    strength_of,
+    true_alarms,
+)
 
 LEVELS = (USUAL, WEAK, VERY_WEAK)
 
@@ -72,3 +82,32 @@ def test_what_cannot_be_told_is_what_the_neighbours_differ_in(neighbours: Neighb
     guess = strength_of(1.0, 1e-6, 1000, "user", neighbours).guess
     assert question in guess
     assert ("which of two" in guess) == (neighbours == "replace")
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.2])
+def test_true_alarms_are_those_of_the_worst_mechanism(epsilon: float, delta: float) -> None:
+    """Randomised response that gives itself away with probability delta attains the bound; both of its sides count.
+
+    Outcomes: given away (only under P), response towards P, towards Q, given away (only under Q). The best test with
+    a rate of false alarms alarms at the outcomes in that order, the last one in part.
+    """
+    likely = (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    other = (1 - delta) / (1 + math.exp(epsilon))
+    outcomes = [(delta, 0.0), (likely, other), (other, likely), (0.0, delta)]  # under P, under Q
+    for rate in (0.0, 0.001, 0.01, 0.05, 0.3, 0.7, 1.0):
+        left, caught = rate, 0.0
+        for under_p, under_q in outcomes:
+            part = 1.0 if under_q <= left else left / under_q
+            caught, left = caught + part * under_p, max(0.0, left - under_q)
+        assert true_alarms(epsilon, delta, rate) == pytest.approx(caught, abs=1e-12)
+
+
+def test_gaussian_noise_allows_fewer_true_alarms() -> None:
+    assert gaussian_true_alarms(0.0, 0.01) == pytest.approx(0.01)
+    assert gaussian_true_alarms(1.0, 0.5) == pytest.approx(0.5 * math.erfc(-1 / math.sqrt(2)))
+    for epsilon in (0.1, 1.0, 5.0, 1e3):
+        mu = mu_of_budget(epsilon, 1e-6)
+        for rate in (0.001, 0.01, 0.05):
+            assert rate < gaussian_true_alarms(mu, rate) <= true_alarms(epsilon, 1e-6, rate) <= 1.0
+    assert true_alarms(1e6, 0.0, 0.001) == 1.0

@@ -41,7 +41,7 @@ from private_topics.audit.recording import Audited, CorpusDependenceError, recor
 from private_topics.audit.result import AuditResult, coverage
 from private_topics.engines.protocol import OfReleasedSize
 from private_topics.errors import PrivacyError
-from private_topics.fits.choice import FITS, OF_WORDS
+from private_topics.fits.choice import FITS, OF_WORDS, SHARES_OF_CLASSES
 from private_topics.fits.informed import INFORMED
 from private_topics.fits.private import PrivateFit
 from private_topics.fits.sequential import SEQUENTIAL
@@ -144,7 +144,7 @@ def test_a_small_share_of_a_large_corpus_has_noise_that_can_be_drawn():
 
 def proved_for_all() -> list[Release]:
     listed = [release for fit in (SEQUENTIAL, INFORMED) for release in fit.releases]
-    return list(dict.fromkeys([*listed, *OF_WORDS]))
+    return list(dict.fromkeys([*listed, *OF_WORDS, *SHARES_OF_CLASSES.releases]))
 
 
 @pytest.mark.parametrize("release", proved_for_all(), ids=lambda release: release.name)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless",
@@ -27,6 +29,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+NEEDED = pytest.mark.skipif(not any(map(shutil.which, PROGRAMS)), reason="needs Chromium or Chrome on the PATH")
 PATIENCE = 120.0  # seconds for one answer: the machine may be busy
 
 
@@ -49,6 +52,7 @@ class Browser:
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "Security"):
             self.send(f"{domain}.enable")
+        self.send("Emulation.setFocusEmulationEnabled", enabled=True)  # whatever window has the focus
 
     def _read(self) -> None:
         pending = b""
@@ -75,8 +79,18 @@ class Browser:
         assert "error" not in answer, answer
         return answer["result"]
 
-    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "") -> None:
+    def open(
+        self,
+        page: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        media: str = "",
+        scripts: bool = True,
+    ) -> None:
         """Load a page and wait until it and everything that it asks for has come, or failed to."""
+        self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[scheme])
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -85,12 +99,25 @@ class Browser:
         self.send("Page.navigate", url=page.as_uri())
         with self.changed:
             assert self.changed.wait_for(lambda: self.seen("Page.loadEventFired"), PATIENCE), "the page did not load"
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        if scripts:
+            self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def evaluate(self, expression: str) -> Any:
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def press(self, key: str, code: int, **more: Any) -> None:
+        """Press and release a key, such as ("Tab", 9)."""
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more)
+
+    def set(self, control: str, value: Any) -> None:
+        """Give the control with that id a value, as a user would."""
+        self.evaluate(
+            f"(control => {{ control.value = {json.dumps(value)}; for (const kind of ['input', 'change']) "
+            f"control.dispatchEvent(new Event(kind)); }})(document.getElementById({json.dumps(control)}))"
+        )
 
     def seen(self, method: str) -> list[dict[str, Any]]:
         return [event["params"] for event in list(self.events) if event["method"] == method]

@@ -1,5 +1,6 @@
 """Models that the reports are written from, fitted once."""
 
+import browser_support
 import pytest
 from report_support import N_TOPICS, N_UNITS, N_WORDS, fitted
 
@@ -26,3 +27,9 @@ def bad_models(corpus):
         "NOT PRIVATE: the noise comes from a known seed": fitted(X, noise_seed=987_654_321),
         "NOT PROVED: aims at (1, 1e-06)-differential privacy": fitted(X, **published),
     }
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    with browser_support.running(browser_support.program(), tmp_path_factory.mktemp("profile")) as found:
+        yield found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import warnings
 from html.parser import HTMLParser
@@ -28,9 +29,10 @@ HOSTILE = [
     "<a href='javascript:alert(1)'>",
 ]
 FORBIDDEN_TEXT = ("http:", "https:", "//", "url(", "@import", "javascript:", "src=")
-FORBIDDEN_TAGS = {"script", "iframe", "object", "embed", "img", "link", "form", "base"}
+FORBIDDEN_TAGS = {"iframe", "object", "embed", "img", "link", "form", "base"}
 FORBIDDEN_ATTRIBUTES = {"style", "src", "srcset", "action", "formaction", "xlink:href"}
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
+SCRIPT = ROOT / "src/private_topics/reports/templates/report.js"
 
 
 def fitted(X: Any, groups: Any = None, n_topics: int = N_TOPICS, **settings: Any) -> PrivateSpectralLDA:
@@ -40,14 +42,17 @@ def fitted(X: Any, groups: Any = None, n_topics: int = N_TOPICS, **settings: Any
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, its text, and the contents of its style sheets."""
+    """The elements of a page with their attributes, its text, the contents of its style sheets and scripts."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=True)
         self.source = source
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
+        self.hiding: list[bool] = []
+        self.hidden: list[str] = []
         self.styles: list[str] = []
+        self.scripts: list[str] = []
         self.words: list[str] = []
         self.feed(source)
         self.close()
@@ -57,16 +62,21 @@ class Page(HTMLParser):
         self.handle_startendtag(tag, attrs)
         if tag not in VOID:
             self.open.append(tag)
+            self.hiding.append("hidden" in dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert len(dict(attrs)) == len(attrs), f"<{tag}> has an attribute twice"
         self.elements.append((tag, dict(attrs)))
+        if "hidden" in dict(attrs) or any(self.hiding):
+            self.hidden.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag, f"</{tag}> does not match"
+        self.hiding.pop()
 
     def handle_data(self, data: str) -> None:
-        (self.styles if self.open and self.open[-1] == "style" else self.words).append(data)
+        inside = self.open[-1] if self.open else ""
+        {"style": self.styles, "script": self.scripts}.get(inside, self.words).append(data)
 
     @property
     def text(self) -> str:
@@ -122,15 +132,33 @@ def assert_sound(page: Page) -> None:
 
 
 def assert_policy(page: Page) -> None:
-    """Nothing may be loaded, and the style sheets that are there are the only ones that may act."""
+    """Nothing may be loaded; of styles and scripts, those that are there are the only ones that may act.
+
+    A report has one script, the file of the repository, and a block of data that is not run; other pages have none.
+    """
     (policy,) = page.all("meta", "http-equiv", "Content-Security-Policy")
-    content = str(policy["content"])
-    assert content.startswith("default-src 'none'; style-src 'sha256-")
-    assert content.endswith("; base-uri 'none'; form-action 'none'")
-    assert "unsafe" not in content
-    for style in page.styles:
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        assert f"'sha256-{digest}'" in content
+    directives = [directive.split() for directive in str(policy["content"]).split("; ")]
+    allowed = {name: set(sources) for name, *sources in directives}
+    wanted = {
+        "default-src": {"'none'"},
+        "style-src": {_source(style) for style in page.styles},
+        "base-uri": {"'none'"},
+        "form-action": {"'none'"},
+    }
+    if page.scripts:
+        assert page.all("script") == [{"type": "application/json", "id": "data"}, {}]
+        block, script = page.scripts
+        json.loads(block)
+        assert script == SCRIPT.read_text(encoding="utf-8")
+        markup = {"require-trusted-types-for": {"'script'"}, "trusted-types": {"'none'"}}
+        wanted |= {"script-src": {_source(script)}, **markup}
+    assert wanted["style-src"] <= allowed["style-src"]  # a page without a graph still allows its sheet
+    assert len(allowed["style-src"]) <= 2
+    assert {**allowed, "style-src": wanted["style-src"]} == wanted
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def assert_references(page: Page) -> None:

@@ -38,7 +38,7 @@ from private_topics.reports import write_report
 from private_topics.reports.sections import budget_of, forecast_of, graph_of
 from private_topics.reports.topics import topics_of
 
-SECTIONS = ["topics", "map", "truth", "privacy", "graph", "diagnostics", "settings", "sign-off"]
+SECTIONS = ["map", "topics", "compare", "truth", "privacy", "graph", "diagnostics", "settings", "sign-off"]
 
 
 def test_the_page_is_sound_and_complete(model, corpus, tmp_path):

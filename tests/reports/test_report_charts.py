@@ -92,3 +92,8 @@ def test_text_stands_out_from_its_ground(theme):
     assert [pair for pair in texts if contrast(pair) < 4.5] == []
     parts = [(f"c{i}", "card") for i in range(1, 9)] + [("graph-noise", "card"), ("graph-line", "card")]
     assert [pair for pair in parts if contrast(pair) < 3.0] == []
+
+
+def test_the_picture_of_a_report_is_small():
+    """docs/screenshots.py --readme writes it."""
+    assert 10_000 < (ROOT / "docs/images/report.png").stat().st_size < 250_000

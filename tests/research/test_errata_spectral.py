@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from counterexamples import eigenpairs, moments, spectral
-from counterexamples.corpora import lda_moments, single_words
+from counterexamples.corpora import lda_moments, single_words, triples_of_words
 from private_topics.paper import bounds
 from private_topics.spectral.whitening import top_eigenpairs, whitening_of
 
@@ -21,8 +21,21 @@ def test_whitening_tie():
 
 
 def test_tensor_tie():
+    """T and its eigenvectors, which configurations 2 and 3 release, turn with the frame."""
     _, found = spectral.ties()
     assert found.attained > 100 * found.published
+
+
+def test_topics_do_not_turn_with_the_frame():
+    """Topics, which configuration 4 releases, are the same in every frame: it needs a bound for an aligned one."""
+    corpus = triples_of_words(np.full(3, 1 / 3), 300_000)
+    neighbour = corpus.replaced(1, 0)
+    frames = [whitening_of(lda_moments(each, 1.0)[0], 3).frame for each in (corpus, neighbour)]
+    assert spectral.nearest_columns(*frames) > 0.1
+    topics = spectral.topics_of(corpus)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    np.testing.assert_allclose(spectral.topics_of(corpus, turn=turn), topics, atol=1e-6)
+    assert np.linalg.norm(spectral.topics_of(neighbour) - topics) < 100 / corpus.n_documents
 
 
 def test_gap_condition():

@@ -73,12 +73,20 @@ def test_no_corpus_exceeds_the_largest_empirical_singular_value(alpha0):
 
 
 def test_plotted_singular_value():
-    """From alpha0 = 10 on the plotted values are impossible; with the factor alpha0 (alpha0+1) none is."""
+    """From alpha0 = 10 on they exceed the model's bound, at 500 and 1000 that of any corpus."""
     found = statements.plotted_singular_value()
     assert found.published > found.corrected > found.attained
     for alpha0, plotted in statements.PLOTTED_SINGULAR_VALUES.items():
         assert (plotted > statements.largest_singular_value(alpha0, 3)) == (alpha0 >= 10)
-        assert plotted < alpha0 * (alpha0 + 1) * statements.largest_singular_value(alpha0, 3)
+        assert (plotted > statements.largest_empirical_singular_value(alpha0, 3)) == (alpha0 >= 500)
+
+
+def test_scaling_does_not_explain_the_plotted_singular_values():
+    """`alpha0(alpha0+1) M2` is `Σ α_i μ_i⊗μ_i`: it grows like alpha0, ten thousandfold; the plot a hundredfold."""
+    plotted = statements.PLOTTED_SINGULAR_VALUES
+    scaled = [alpha0 * (alpha0 + 1) * statements.largest_singular_value(alpha0, 3) for alpha0 in (0.1, 1000.0)]
+    assert scaled[1] / scaled[0] == pytest.approx(1e4)
+    assert plotted[1000.0] / plotted[0.1] < 110
 
 
 def test_larger_alpha_means_smaller_singular_values():
@@ -88,8 +96,13 @@ def test_larger_alpha_means_smaller_singular_values():
 
 
 def test_plotted_gap():
+    """Gaps of ordered numbers are not negative; in the order of a decomposition, without sorting, they are."""
     assert all(gap < 0 for gap in statements.PLOTTED_GAPS.values())
     assert statements.plotted_gap().attained == 0.0
+    generator = np.random.default_rng(5)
+    for k in (10, 30, 100):
+        values = generator.random(k)
+        assert statements.unordered_gap(values) < 0.0 <= statements.unordered_gap(np.sort(values)[::-1])
 
 
 def test_systematically_better():

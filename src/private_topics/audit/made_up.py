@@ -216,7 +216,7 @@ def like_model(
     n_columns = words if columns is None else len(columns.names)
 
     def of_size(documents: int) -> LikeModel:
-        counts = _drawn(topics, model.doc_topic_prior_, documents, random_state)
+        counts = drawn(topics, model.doc_topic_prior_, documents, random_state)
         counts = sp.csr_array((counts.data, counts.indices, counts.indptr), shape=(documents, n_columns))
         return LikeModel(estimator, counts, _users(documents, per_user), columns)
 
@@ -318,7 +318,7 @@ def _on_words(model: PrivateSpectralLDA, kept: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _drawn(topics: np.ndarray, prior: np.ndarray, documents: int, seed: int) -> sp.csr_array:
+def drawn(topics: np.ndarray, prior: np.ndarray, documents: int, seed: int) -> sp.csr_array:
     """Documents of the LDA model with these topics; lengths are Poisson."""
     random = np.random.default_rng(seed)
     lengths = random.poisson(MEAN_LENGTH, documents)

@@ -1,11 +1,10 @@
-"""`budget` and `plan`: what a corpus may spend, what was spent on it and by whom, and what a budget buys."""
+"""`budget`: what a corpus may spend, what was spent on it and by whom."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -16,26 +15,11 @@ from rich.text import Text
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, plain, print_json
 from private_topics.errors import LedgerError
-from private_topics.planning.constants import LENGTH
 
 if TYPE_CHECKING:
-    from private_topics.planning.forecast import Outcome
-    from private_topics.planning.informed import PlannedRelease
-    from private_topics.planning.plan import Plan
     from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 
-Knowledge = Literal["english", "none"]
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
-
-PLAN_NOTE = """\
-topics: how many are found. error: of a topic, relative to its length; 1 means uninformative. documents: for all
-topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
-Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
-where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
-RELEASES_NOTE = "share: of the budget. noise: its size, in documents; one contributes a norm of at most 1."
-PLAN_NUMBERS = (
-    "expected_topics", "enough", "documents_needed", "epsilon_needed", "units_to_name_a_word", "refined_words"
-)  # fmt: skip
 
 budget_app = typer.Typer(no_args_is_help=True, help="The privacy budgets of corpora, across runs.")
 
@@ -110,109 +94,33 @@ def register(
 def show(
     ledger: LedgerPath,
     corpus: Annotated[str | None, typer.Option(help="Only this corpus.")] = None,
+    requested_by: Annotated[str | None, typer.Option(help="List only the runs that this person asked for.")] = None,
+    approved_by: Annotated[str | None, typer.Option(help="List only the runs that this person approved.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show what is left of each corpus' budget, what was spent, and by which run."""
+    """Show what is left of each corpus' budget, what was spent, and by which run.
+
+    Sums are always those of all runs; with --requested-by or --approved-by only some of them are listed.
+    """
     from private_topics.privacy.ledger.durable import DurableLedger
 
     if not ledger.exists():
         raise LedgerError(f"There is no ledger {ledger}. Create it with: private-topics budget register")
     names = [corpus] if corpus is not None else list(DurableLedger.registered(ledger))
     books = [_books(DurableLedger(ledger, name)) for name in names]
+    wanted = {"requested_by": requested_by, "approved_by": approved_by}
+    for book in books:
+        book["listed"] = [run for run in book["runs"] if _is_wanted(run, wanted)]
     if as_json:
-        print_json(books)
+        print_json([{**book, "runs": book.pop("listed")} for book in books])
         return
     console = Console()
     for book in books:
         _print_book(console, book)
 
 
-def plan(
-    documents: Annotated[int, typer.Option(min=1, help="Documents, or users.")],
-    words: Annotated[int, typer.Option(min=1, help="Words of the vocabulary.")],
-    topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Topics wanted.")] = 10,
-    epsilon: options.Epsilon = 1.0,
-    delta: options.Delta = 1e-6,
-    alpha0: options.Alpha0 = 1.0,
-    mean_length: Annotated[float, typer.Option(help="Words of a document that are in the vocabulary.")] = LENGTH,
-    neighbours: options.Neighbours = "replace",
-    knowledge: Annotated[Knowledge, typer.Option(help="Public word vectors, as `fit` uses them.")] = "english",
-    sites: options.PlannedSites = None,
-    honest: options.PlannedHonest = None,
-    as_json: options.Json = False,
-) -> None:
-    """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
-    from private_topics.planning.plan import plan as forecast
-
-    assumed: dict[str, Any] = {"alpha0": alpha0, "mean_length": mean_length, "neighbours": neighbours}
-    assumed |= {"epsilon": epsilon, "delta": delta, "sites": sites, "honest": honest}
-    plan = forecast(documents, words, topics, knowledge=None if knowledge == "none" else knowledge, **assumed)
-    if as_json:
-        print_json(_plan_facts(plan))
-        return
-    console = Console()
-    typer.echo(str(plan))
-    typer.echo(plan.verdict)
-    if plan.impossible:
-        typer.echo(plan.impossible)
-    table = Table("configuration", "proved", "topics", "error", "documents", "", box=SIMPLE_HEAD)
-    for outcome in plan.outcomes:
-        table.add_row(*(Text(cell) for cell in _outcome_cells(outcome)))
-    console.print(table)
-    typer.echo(PLAN_NOTE)
-    if plan.releases:
-        console.print(_releases_table(plan.releases))
-        typer.echo(RELEASES_NOTE)
-    for note in plan.notes:
-        typer.echo(note)
-    typer.echo("The paper's remarks on its own configurations:")
-    for remark in plan.remarks:
-        typer.echo(f"  {remark}")
-
-
-def _releases_table(releases: tuple[PlannedRelease, ...]) -> Table:
-    table = Table("release with public knowledge", "share", "noise", box=SIMPLE_HEAD)
-    for release in releases:
-        table.add_row(release.name, f"{release.share:.1%}", _about(release.noise))
-    return table
-
-
-def _outcome_cells(outcome: Outcome) -> tuple[str, ...]:
-    if outcome.topics is None or outcome.error is None or outcome.documents_needed is None:
-        return outcome.name, "yes" if outcome.proved else "no", "?", "?", "?", outcome.note
-    error = "-" if math.isinf(outcome.error) else f"{'' if outcome.proved else '<= '}{outcome.error:.2g}"
-    many = "never" if math.isinf(outcome.documents_needed) else _about(outcome.documents_needed)
-    return outcome.name, "yes" if outcome.proved else "no", str(outcome.topics), error, many, outcome.note
-
-
-def _about(number: float) -> str:
-    """Two digits: the forecast has no more."""
-    digits = max(0, int(math.log10(max(1.0, number))) - 1)
-    return f"{round(number, -digits):,.0f}" if number < 1e12 else f"{number:.0e}"
-
-
-def _plan_facts(plan: Plan) -> dict[str, Any]:
-    return {name: _finite(getattr(plan, name)) for name in PLAN_NUMBERS} | {
-        "knowledge": plan.knowledge,
-        "topic_range": plan.topic_range,
-        "kept": None if plan.kept is None else asdict(plan.kept),
-        "releases": [asdict(release) for release in plan.releases],
-        "best": None if plan.best is None else plan.best.name,
-        "impossible": plan.impossible,
-        "limits": {name: _finite(number) for name, number in asdict(plan.limits).items()},
-        "configurations": [_outcome_facts(outcome) for outcome in plan.outcomes],
-        "notes": list(plan.notes),
-        "remarks": list(plan.remarks),
-    }
-
-
-def _outcome_facts(outcome: Outcome) -> dict[str, Any]:
-    numbers = {name: getattr(outcome, name) for name in ("error", "overall_error", "documents_needed")}
-    return asdict(outcome) | {name: _finite(value) for name, value in numbers.items()}
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+def _is_wanted(run: dict[str, Any], wanted: dict[str, str | None]) -> bool:
+    return all(value is None or run[name] == value for name, value in wanted.items())
 
 
 def _books(ledger: DurableLedger) -> dict[str, Any]:
@@ -246,6 +154,7 @@ def _run(entry: LedgerEntry) -> dict[str, Any]:
         "unit": entry.unit,
         "neighbours": entry.neighbours,
         "label": entry.label,
+        **asdict(entry.request),
         "epsilon": budget.epsilon,
         "delta": budget.delta,
         "state": entry.state,
@@ -277,8 +186,11 @@ def _print_book(console: Console, book: dict[str, Any]) -> None:
     console.print(facts)
     if book["epsilon_spent"] + book["epsilon_left"] > book["epsilon"] * (1 + 1e-9) and book["runs"]:
         console.print(Text(f"\n{_why(book)}"))
-    if book["runs"]:
-        console.print(_runs_table(book["runs"]))
+    if book["listed"]:
+        console.print(_runs_table(book["listed"]))
+    hidden = len(book["runs"]) - len(book["listed"])
+    if hidden:
+        console.print(Text(f"{hidden:,} other run{'s' if hidden > 1 else ''} of this corpus not listed."))
 
 
 def _like_last(book: dict[str, Any]) -> list[str]:
@@ -339,6 +251,9 @@ def _what(run: dict[str, Any]) -> str:
         lines.append("not finished")
     if run["label"]:
         lines.append(plain(run["label"]))
+    for name in ("requested_by", "approved_by", "reason"):
+        if run[name]:
+            lines.append(f"{name.replace('_', ' ')}{':' if name == 'reason' else ''} {run[name]}")
     if run["digest"]:
         lines.append(f"sha256 {run['digest'][:16]}…")
     return "\n".join(plain(line) for line in lines)

@@ -38,6 +38,10 @@ def reproduce_paper(
     quick: Annotated[bool, typer.Option("--quick", help="Small corpora: seconds instead of minutes.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for rows, pictures and pages.")] = Path("reproduction"),
     seed: options.PaperSeed = 0,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure this method of a figure 2 again, keep the rows of the others. Repeatable."),
+    ] = None,
 ) -> None:
     """Measure a figure or table of the published method again, and compare."""
     from private_topics.paper.experiments import names, reproduce
@@ -48,5 +52,5 @@ def reproduce_paper(
         return
     if name is None:
         raise typer.BadParameter("name a figure or table, or use --list", param_hint="NAME")
-    for written in reproduce(name, quick=quick, out=out, seed=seed):
+    for written in reproduce(name, quick=quick, out=out, seed=seed, methods=method):
         typer.echo(str(written))

@@ -28,6 +28,9 @@ def fit(
     reading: options.Reading,
     charged: options.Charged,
     report: options.Report = None,
+    block_words: options.BlockWords = None,
+    force: options.Force = False,
+    anyway: options.Anyway = False,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
     sampler: options.Sampler = "fast",
@@ -42,31 +45,39 @@ def fit(
         _refuse_privacy_options(epsilon, delta, neighbours, most_units, vocabulary, given, reading, charged)
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
+    from private_topics.cli.edit_command import blocked
     from private_topics.cli.knowledge import knowledge_of, worth_using
     from private_topics.cli.sources import (
+        check_new,
         check_writable,
         holds_counts,
         ledger_of,
+        listed_words,
         tokeniser_of,
         unit_of,
         vocabulary_of,
     )
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
+    check_new(output, force)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     counts = holds_counts(source, reading.format)
     tokeniser = tokeniser_of(reading, vocabulary)
+    unwanted = () if block_words is None else listed_words(block_words, "--block-words")
     known = knowledge_of(given, source, reading, tokeniser, private=not no_privacy, counts=counts)
     if counts and known is not None and vocabulary is None:
         raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--knowledge")
+    if counts and unwanted and vocabulary is None:
+        raise typer.BadParameter("counts need --vocabulary, which names their columns", param_hint="--block-words")
     words = None if counts else vocabulary_of(vocabulary, vocabulary_size, no_privacy, tokeniser, known)
     known = known if worth_using(known, given, words, tokeniser) else None
     started = run.started(engine, master)
     settings: dict[str, Any] = {"alpha0": alpha0, "n_jobs": jobs, "random_state": seed, "engine": started}
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     if not no_privacy:
-        settings |= {"sampler": sampler, "ledger": ledger, "neighbours": neighbours, "most_units": most_units}
+        charge = ledger if anyway else run.planned(ledger, most_units)
+        settings |= {"sampler": sampler, "ledger": charge, "neighbours": neighbours, "most_units": most_units}
         settings |= run.privacy_settings(epsilon, delta)
     model = run.new_model(topics, private=not no_privacy, **settings)
     counted = reading.unit is None and neighbours != "add-remove"  # else the number of documents is not public
@@ -75,6 +86,7 @@ def fit(
             run.fit_counts(screen, model, source, reading, vocabulary, vocabulary_size, known)
         else:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
+    model = blocked(model, unwanted, screen) if unwanted else model
     run.deliver(screen, model, output, report, ledger, began)
     if shown.as_json:
         print_json(run.summary(model, output, report))

@@ -10,18 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from private_topics.audit.model_seal import model_seal
 from private_topics.cli.interrupts import Stopping, stop_if_interrupted
 from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
-from private_topics.cli.sources import asks_for_candidates, read_names, texts_of
+from private_topics.cli.sources import read_names, texts_of
+from private_topics.cli.topics_command import looked_at
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels, unit_labels
+from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import PREFIX
 from private_topics.errors import InputError
 from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.choices import asks_for_candidates
 from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (
@@ -31,9 +35,11 @@ from private_topics.estimators.texts import (
     Vocabulary,
     fit_texts,
 )
+from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.fits.informed import FEATURE_STEPS
 from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
+from private_topics.planning.refusal import PlannedLedger
 from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -45,6 +51,11 @@ def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
 
 def privacy_settings(epsilon: float | None, delta: float | None) -> dict[str, Any]:
     return {"epsilon": EPSILON if epsilon is None else epsilon, "delta": DELTA if delta is None else delta}
+
+
+def planned(ledger: Any, most_units: int | None) -> PlannedLedger:
+    """What is charged, unless the plan calls the fit hopeless."""
+    return PlannedLedger(ledger, most_units=most_units)
 
 
 def started(engine: str, master: str | None) -> str:
@@ -124,6 +135,7 @@ def fit_text(
         )
     texts = texts_of(source, reading)
     screen.say(announcement(model, source.name, reading.unit, words_named(words)))
+    screen.say(read_as(texts, tokeniser))
     if isinstance(model, PrivateSpectralLDA):
         screen.say(knowledge_line(known))
     fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
@@ -144,6 +156,9 @@ def deliver(
         write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
+    if isinstance(model, PrivateSpectralLDA):  # the words of another model are the corpus's own
+        for line in looked_at(model, model.top_words()):
+            screen.say(line)
 
 
 def save(model: TopicEstimator, output: Path) -> None:
@@ -161,6 +176,16 @@ def words_named(words: Vocabulary) -> str:
     if isinstance(words, CandidateVocabulary):
         return f"chosen from {words.candidates.description}, paid from the budget"
     return "taken from the corpus" if isinstance(words, CorpusVocabulary) else words.description
+
+
+def read_as(texts: TextSource, tokeniser: Tokeniser) -> str:
+    """How the texts are read, whatever they say: who gets this wrong fits empty documents."""
+    field = f"the field {texts.reading.field!r} (--field), " if texts.has_fields else ""
+    dropped = " and ".join(tokeniser.languages) or "no language"
+    return (
+        f"Reading {field}{texts.reading.encoding} (--encoding), without the stop words of {dropped} (--language). "
+        "What cannot be read counts as empty: `private-topics check` looks at a file beforehand."
+    )
 
 
 def announcement(model: TopicEstimator, source: str, unit: str | None, words: str) -> str:
@@ -190,6 +215,7 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
 def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": str(output),
+        "sha256": model_seal(output),
         "report": None if report is None else str(report),
         "topics": len(model.components_),
         "words": model.n_features_in_,
@@ -198,4 +224,6 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
         facts["strength"] = model.privacy_.strength.level
+        facts["hints"] = hints(model.top_words())
+        facts["possible_names"] = possible_names(getattr(model, "feature_names_in_", ()))
     return facts

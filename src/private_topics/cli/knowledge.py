@@ -11,12 +11,11 @@ import typer
 from private_topics.cli.options import Known, Reading
 from private_topics.corpus.texts.readers import detect_format, open_texts
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import WordList
 from private_topics.errors import InputError, PrivacyError
+from private_topics.estimators import choices
+from private_topics.estimators.choices import USUAL, knows_language
 from private_topics.estimators.texts import Vocabulary
 from private_topics.knowledge.sources import NONE, KnowledgeSource, open_knowledge
-
-USUAL, USUAL_LANGUAGES = "english", ("english",)
 
 
 def knowledge_of(
@@ -27,8 +26,7 @@ def knowledge_of(
     if named is not None and NONE in named and len(named) > 1:
         raise typer.BadParameter("'none' stands alone", param_hint="--knowledge")
     if named is None:
-        english = tokeniser.languages == USUAL_LANGUAGES and tokeniser.stemmer is None
-        named = [USUAL] if private and english and not counts else []
+        named = [USUAL] if private and knows_language(tokeniser) and not counts else []
     opened = [open_knowledge(name) for name in named]
     if known.public_corpus is not None:
         if known.public_corpus.exists() and source.exists() and known.public_corpus.samefile(source):
@@ -40,9 +38,8 @@ def knowledge_of(
 
 def worth_using(known: KnowledgeSource | None, given: Known, words: Vocabulary | None, tokeniser: Tokeniser) -> bool:
     """Whether knowledge goes with the vocabulary: what was not asked for is not insisted on."""
-    if known is None or given.knowledge is not None or given.public_corpus is not None:
-        return known is not None
-    return not isinstance(words, WordList) or known.knows(tokeniser.usable(words.words))
+    insisted = given.knowledge is not None or given.public_corpus is not None
+    return choices.worth_using(known, insisted, words, tokeniser)
 
 
 def public_corpus(path: Path, reading: Reading, tokeniser: Tokeniser) -> KnowledgeSource | None:

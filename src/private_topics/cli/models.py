@@ -1,92 +1,20 @@
-"""What can be done with a fitted model: show its topics, apply it, score it, report on it."""
+"""What can be done with a fitted model: show its topics, score it, report on it."""
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from private_topics.cli import options
-from private_topics.cli.screen import Screen, plain, print_json
-from private_topics.whole_files import whole_file, write_whole_text
+from private_topics.cli.screen import Screen, print_json
+from private_topics.cli.topics_command import reliability_of
+from private_topics.cli.transform_command import NOT_COVERED
+from private_topics.errors import InputError
 
-NOT_COVERED = "The guarantee of a private model does not cover the documents it is applied to."
 COHERENCE_WORDS, DIVERSITY_WORDS = 10, 25
-
-
-def show_topics(
-    model: options.ModelPath,
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="Text file with one word per line, in the order of the columns.")
-    ] = None,
-    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")] = 10,
-    as_json: options.Json = False,
-) -> None:
-    """Print the most probable words of each topic: a table on a terminal, tab-separated lines in a pipe."""
-    from private_topics.cli.sources import read_names
-    from private_topics.estimators.saving import load
-
-    fitted = load(model)
-    names = None if vocabulary is None else read_names(vocabulary, fitted.n_features_in_)
-    weights = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
-    found = list(zip(weights.tolist(), fitted.top_words(names, n=words), strict=True))
-    if as_json:
-        print_json([{"topic": i, "share": share, "words": top} for i, (share, top) in enumerate(found)])
-        return
-    rows = [(str(i), f"{share:.4f}", plain(" ".join(top))) for i, (share, top) in enumerate(found)]
-    console = Console()
-    if not console.is_terminal:
-        for row in rows:
-            typer.echo("\t".join(row))
-        return
-    table = Table("topic", "share", "words", title=model.name)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
-
-
-@options.grouped
-def transform(
-    *,
-    model: options.ModelPath,
-    source: options.Source,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write (.npy or .csv); standard output if not given."),
-    ] = None,
-    reading: options.ReadingForModel,
-    quiet: options.Quiet = False,
-) -> None:
-    """Topic proportions of each document, one row per document. They are not private."""
-    if output is not None and output.suffix not in (".npy", ".csv"):
-        raise typer.BadParameter("give a name that ends in .npy or .csv", param_hint="--output")
-    import numpy as np
-
-    from private_topics.cli.sources import check_writable, counts_for
-    from private_topics.estimators.saving import load
-
-    check_writable(output)
-    fitted = load(model)
-    corpus = counts_for(fitted, source, reading)
-    Screen(quiet).say(NOT_COVERED)
-    proportions = (fitted.transform(block) for block in corpus)
-    if output is None:
-        _write_csv(sys.stdout, proportions)
-    elif output.suffix == ".csv":
-        text = io.StringIO()
-        _write_csv(text, proportions)
-        write_whole_text(output, text.getvalue())
-    else:
-        rows = np.vstack(list(proportions))
-        with whole_file(output) as file:
-            np.save(file, rows, allow_pickle=False)
 
 
 @options.grouped
@@ -128,6 +56,14 @@ def report(
     other: Annotated[Path | None, typer.Argument(help="A second model, to compare with the first.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    card: Annotated[
+        Path | None, typer.Option(help="Write a model card too, to hand out with the model (.md or .html).")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the model is meant for, for its card.")] = None,
+    evaluation: Annotated[
+        Path | None, typer.Option(help="For the card: a file with what `evaluate --json` printed.")
+    ] = None,
+    reliability: options.Reliability = False,
     charged: options.LedgerOfCorpus,
     quiet: options.Quiet = False,
 ) -> None:
@@ -135,15 +71,38 @@ def report(
     from private_topics.cli.sources import check_writable, ledger_of
     from private_topics.estimators.saving import load
 
-    check_writable(output)
-    heading = {} if title is None else {"title": title}
+    if card is None and (purpose is not None or evaluation is not None):
+        raise typer.BadParameter("--purpose and --evaluation are for a card: add --card", param_hint="--card")
+    if card is not None and other is not None:
+        raise typer.BadParameter("a card is for one model; leave out the second", param_hint="--card")
+    check_writable(output, card)
+    heading: dict[str, Any] = {} if title is None else {"title": title}
     if other is None:
-        write_model_report(load(model), output, model, ledger_of(charged), **heading)
+        fitted = load(model)
+        trust = {"reliability": reliability_of(fitted, quiet=quiet)} if reliability else {}
+        write_model_report(fitted, output, model, ledger_of(charged), **heading, **trust)
+        if card is not None:
+            from private_topics.reports import write_model_card
+
+            scores = None if evaluation is None else read_scores(evaluation)
+            write_model_card(fitted, card, model_file=model, purpose=purpose, evaluation=scores, **heading)
+            Screen(quiet).say(f"Wrote the model card to {card}.")
     else:
         from private_topics.reports import write_comparison
 
         write_comparison(load(model), load(other), output, names=(model.name, other.name), **heading)
     Screen(quiet).say(f"Wrote the report to {output}.")
+
+
+def read_scores(path: Path) -> dict[str, Any]:
+    """What `evaluate --json` printed."""
+    try:
+        scores = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # of the encoding or of JSON
+        scores = None
+    if not isinstance(scores, dict):
+        raise InputError(f"{str(path)!r} must hold a JSON object of scores, as `evaluate --json` prints it.")
+    return scores
 
 
 def write_model_report(model: Any, path: Path, model_file: Path, ledger: Any, **extra: Any) -> None:
@@ -163,9 +122,3 @@ def marginal_of(model: Any) -> Any:
     """The word distribution of the model without telling topics apart."""
     marginal = model.doc_topic_prior_ @ model.components_
     return marginal / marginal.sum()
-
-
-def _write_csv(file: Any, proportions: Iterator[Any]) -> None:
-    for rows in proportions:
-        for row in rows:
-            file.write(",".join(f"{value:.8g}" for value in row) + "\n")

@@ -15,6 +15,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from private_topics.cli.word_options import WORDS, BlockWords, Words
+
+__all__ = ["BlockWords"]
+
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer should see it: each group replaced by its options."""
@@ -57,6 +61,11 @@ Source = Annotated[
 ]
 ModelPath = Annotated[Path, Argument(metavar="MODEL", help="A file written by `fit`.")]
 ModelOutput = Annotated[Path, Option("--output", "-o", help="Model file to write.")]
+Force = Annotated[bool, Option("--force", help="Replace an output file that exists.")]
+Anyway = Annotated[
+    bool,
+    Option("--anyway", help="Fit even where `plan` expects one topic or hardly any word of these public numbers."),
+]
 Topics = Annotated[int, Option("--topics", "-k", min=1, help="Number of topics.")]
 Epsilon = Annotated[float, Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak.")]
 Delta = Annotated[float, Option(help="Keep it well below one over the number of units.")]
@@ -76,6 +85,9 @@ Neighbours = Annotated[
 MostUnits = Annotated[
     int | None,
     Option(min=1, help="With --neighbours add-remove: the corpus has no more units; 4,000,000 if not given."),
+]
+Reliability = Annotated[
+    bool, Option("--reliability", help="Say how often topics and words come out again with fresh noise: 20 refits.")
 ]
 NoPrivacy = Annotated[bool, Option("--no-privacy", help="Fit without any guarantee.")]
 Alpha0 = Annotated[float, Option(help="Sum of the Dirichlet prior over topics.")]
@@ -144,7 +156,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Words):
     """How a file is read, who its documents belong to, and how its texts become words."""
 
     field: Annotated[str, Option(help="Field or column of the text.")] = "text"
@@ -163,15 +175,6 @@ class Reading:
         str | None, Option(help="jsonl, csv, tsv, parquet, lines, folder or counts; by the name if not given.")
     ] = None
     encoding: Annotated[str, Option(help="Character encoding.")] = "utf-8"
-    language: Annotated[
-        list[str] | None,
-        Option(
-            help="Drop the stop words of this language; repeatable; 'none' drops none. If not given: english, or the "
-            "language of a list named by --vocabulary."
-        ),
-    ] = None
-    min_length: Annotated[int, Option(help="Minimum number of letters in a word.")] = 3
-    stem: Annotated[bool, Option("--stem", help="Remove the plural s from English words.")] = False
     strict: Annotated[
         bool,
         Option(
@@ -182,11 +185,11 @@ class Reading:
     ] = False
 
 
-ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", "language", "min_length", "stem", "strict"]
+ReadingOfText = Annotated[Reading, "field", "unit", "format", "encoding", *WORDS, "strict"]
 ReadingOfIds = Annotated[Reading, "field", "format", "encoding"]
-ReadingForCheck = Annotated[Reading, "field", "unit", "format", "encoding", "strict"]
 ReadingForModel = Annotated[Reading, "field", "format", "encoding", "strict"]
-Tokenising = Annotated[Reading, "language", "min_length", "stem"]
+Tokenising = Annotated[Reading, *WORDS]
+ReadingForShares = Annotated[Reading, "field", "unit", "format", "encoding"]
 
 
 # what is charged, and what is written
@@ -225,6 +228,13 @@ class Charged:
         Option(help="Who runs it, as the ledger notes. If not given: $PRIVATE_TOPICS_WHO, else the login name."),
     ] = None
     ids_key: IdsKey = None
+    requested_by: Annotated[str, Option(help="Who asked for it: noted in the ledger and in the model.")] = ""
+    approved_by: Annotated[str, Option(help="Who approved it: noted there too.")] = ""
+    reason: Annotated[str, Option(help="What it is for: noted there too.")] = ""
+
+    @property
+    def request(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in ("requested_by", "approved_by", "reason")}
 
 
 LedgerOfCorpus = Annotated[Charged, "ledger", "corpus"]

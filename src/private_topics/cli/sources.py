@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,15 @@ from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.texts.files import unit_labels
 from private_topics.corpus.texts.readers import COUNTS, detect_format, open_texts
 from private_topics.corpus.texts.source import TextSource
+from private_topics.corpus.words.scripts import SEGMENTERS
+from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList, named_word_list, read_word_list
+from private_topics.corpus.words.vocabulary import LANGUAGES, PREFIX, WordList
 from private_topics.errors import InputError, LedgerError
-from private_topics.estimators.texts import CandidateVocabulary, CorpusVocabulary, PrivateVocabulary, Vocabulary
-from private_topics.estimators.vocabularies import Selection
+from private_topics.estimators import choices
+from private_topics.estimators.applying import FITTED_TO_COUNTS
+from private_topics.estimators.choices import CANDIDATES, PRIVATE, asks_for_candidates, vocabulary_named
+from private_topics.estimators.texts import CorpusVocabulary, Vocabulary
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.whole_files import ONLY_MINE, whole_file
@@ -28,18 +33,15 @@ from private_topics.whole_files import ONLY_MINE, whole_file
 PROBE_BYTES = 2**20
 """A disk that cannot hold this many is full."""
 KEY_BYTES, LARGEST_KEY = 32, 4_096
-CANDIDATES = "candidates"
-MOST_CANDIDATES = 50_000
-"""Of a named list, if it has as many. A word that nobody uses costs little, and one that is missing is lost."""
 
 
 def holds_counts(source: Path, format: str | None) -> bool:
     return (detect_format(source) if format is None else format) == COUNTS
 
 
-def texts_of(source: Path, reading: Reading) -> TextSource:
+def texts_of(source: Path, reading: Reading, by: str | None = None) -> TextSource:
     chosen = {name: getattr(reading, name) for name in ("format", "field", "unit", "encoding", "strict")}
-    return open_texts(source, **chosen)
+    return open_texts(source, by=by, **chosen)
 
 
 def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
@@ -49,7 +51,42 @@ def tokeniser_of(reading: Reading, vocabulary: str | None = None) -> Tokeniser:
     in_language = chosen.startswith(PREFIX) and named in LANGUAGES
     languages = reading.language or [named if in_language else "english"]
     dropped = tuple(name for name in languages if name != "none")
-    return Tokeniser(languages=dropped, min_length=reading.min_length, stemmer="s" if reading.stem else None)
+    if not set(dropped) <= {*STOP_WORDS, *SEGMENTERS}:
+        raise InputError(
+            f"--language must be 'none' or one of {', '.join(STOP_WORDS)}: they have lists of stop words."
+        )
+    extra = () if reading.extra_stop_words is None else listed_words(reading.extra_stop_words, "--extra-stop-words")
+    tokeniser = Tokeniser(
+        languages=dropped,
+        min_length=reading.min_length,
+        stop_words=extra,
+        stemmer="s" if reading.stem else None,
+        phrases=() if reading.phrases is None else tuple(read_lines(reading.phrases)),
+        segmented=reading.segmented,
+    )
+    if reading.phrases is not None and not tokeniser.joined_words.names:
+        raise typer.BadParameter("there is no phrase of two or more words in it", param_hint="--phrases")
+    return tokeniser
+
+
+def listed_words(given: str, option: str) -> tuple[str, ...]:
+    """The lines of a file, or words with commas between them; blank ones are left out, repeated ones taken once."""
+    if "," not in given and (Path(given).exists() or not given.isalpha()):
+        items = read_lines(Path(given))
+    else:
+        items = given.split(",")
+    words = tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+    if not words:
+        raise typer.BadParameter("there is no word in it", param_hint=option)
+    return words
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a public UTF-8 file."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a UTF-8 text file with one entry per line.") from None
 
 
 def vocabulary_of(
@@ -60,65 +97,45 @@ def vocabulary_of(
     known: KnowledgeSource | None = None,
 ) -> Vocabulary:
     """The vocabulary that is named; if none is, one chosen among the words of public knowledge, or a private one."""
-    listed = None if known is None else known.word_list
-    chosen = named or ("corpus" if no_privacy else "private" if listed is None else CANDIDATES)
-    if chosen == "private":
-        return selection(None, size, None, tokeniser)
-    if chosen == CANDIDATES and listed is not None:
-        return CandidateVocabulary(listed) if size is None else CandidateVocabulary(listed, size)
-    if asks_for_candidates(chosen):
-        return selection(chosen.removeprefix(CANDIDATES).removeprefix(":"), size, None, tokeniser)
-    if chosen == "corpus":
-        if not no_privacy:
-            raise typer.BadParameter(
-                "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
-                param_hint="--vocabulary",
-            )
+    if named == "corpus" and not no_privacy:
+        raise typer.BadParameter(
+            "a vocabulary taken from a private corpus would leak it: give a public list, or 'private'",
+            param_hint="--vocabulary",
+        )
+    if named == "corpus" or (no_privacy and not named):
         return CorpusVocabulary() if size is None else CorpusVocabulary(size)
-    return public_list(chosen, size, tokeniser, "--vocabulary-size")
-
-
-def asks_for_candidates(vocabulary: str) -> bool:
-    return vocabulary == CANDIDATES or vocabulary.startswith(f"{CANDIDATES}:")
-
-
-def selection(candidates: str | None, size: int | None, most_words: int | None, tokeniser: Tokeniser) -> Selection:
-    """A vocabulary to release: of any words, or of those of a public list, which is read now. None: as usual."""
-    given = {"size": size, "most_words_per_unit": most_words}
-    limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if candidates is None:
-        return PrivateVocabulary(**limits)
-    return CandidateVocabulary(candidates_of(candidates, tokeniser), **limits)
-
-
-def candidates_of(named: str, tokeniser: Tokeniser) -> WordList:
-    """Public candidates: a file, `list:NAME`, or, where nothing is named, the list of the tokeniser's language."""
-    if not named:
-        named = PREFIX + (tokeniser.languages[0] if tokeniser.languages else "english")
-    return public_list(named, MOST_CANDIDATES if named.startswith(PREFIX) else None, tokeniser, "--vocabulary-size")
+    if named and named != PRIVATE and not asks_for_candidates(named):
+        return public_list(named, size, tokeniser, "--vocabulary-size")
+    return vocabulary_named(named, size, tokeniser, known)
 
 
 def public_list(named: str, size: int | None, tokeniser: Tokeniser, size_option: str) -> WordList:
     """A public list: `list:NAME`, of which `size` words are taken, or a file, which is taken as it is."""
-    if named.startswith(PREFIX):
-        return named_word_list(named.removeprefix(PREFIX), size, usable=tokeniser.usable)
-    if size is not None:
+    if size is not None and not named.startswith(PREFIX):
         raise typer.BadParameter("a list from a file is used as it is", param_hint=size_option)
-    return read_word_list(named)
+    return choices.public_list(named, size, tokeniser)
 
 
 def counts_for(model: Any, source: Path, reading: Reading) -> CountBlocks:
     """New documents as the model counts them: text by its own words and tokeniser, or counts as they are."""
+    documents, is_text = texts_or_counts(model, source, reading)
+    return count_texts(documents, list(model.feature_names_in_), model.tokeniser_) if is_text else documents
+
+
+def texts_or_counts(model: Any, source: Path, reading: Reading, label: str | None = None) -> tuple[Any, bool]:
+    """New documents for a model, and whether they are texts; `label`: the field whose values go with the texts."""
     if holds_counts(source, reading.format):
+        if label is not None:
+            raise InputError("Counts have no fields: --id needs text.")
         corpus = as_blocks(str(source))
         if corpus.n_words != model.n_features_in_:
             raise InputError(
                 f"The corpus has {corpus.n_words} words, the model {model.n_features_in_}: not the same vocabulary."
             )
-        return corpus
+        return corpus, False
     if not hasattr(model, "tokeniser_"):
-        raise InputError("The model was fitted to counts and does not know how text becomes words: give counts.")
-    return count_texts(texts_of(source, reading), list(model.feature_names_in_), model.tokeniser_)
+        raise InputError(FITTED_TO_COUNTS)
+    return texts_of(source, replace(reading, unit=label)), True
 
 
 def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> DurableLedger | None:
@@ -128,6 +145,9 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
     """
     path, corpus = charged.ledger, charged.corpus
     if path is None and corpus is None:
+        for name, given in charged.request.items():
+            if given:
+                raise typer.BadParameter("needs --ledger and --corpus", param_hint=f"--{name.replace('_', '-')}")
         return None
     if path is None or corpus is None:
         raise typer.BadParameter("--ledger and --corpus belong together", param_hint="--ledger")
@@ -138,7 +158,7 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
             f"No corpus {corpus!r} is registered in {path}. Register it with: private-topics budget register"
         )
     key = None if charged.ids_key is None else read_key(charged.ids_key)
-    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key)
+    ledger = DurableLedger(path, corpus, label=charged.label or label, who=charged.who, key=key, **charged.request)
     ledger.require(unit)
     return ledger
 
@@ -168,6 +188,15 @@ def read_ids(source: Path, field: str | None, reading: Reading) -> set[str]:
     return {label for _, label in open_texts(source, unit=field, **chosen) if label is not None}
 
 
+def check_new(path: Path, force: bool) -> None:
+    """Refuse, before a budget is spent, to replace what was paid for."""
+    if not force and os.path.lexists(path):
+        raise InputError(
+            f"{str(path)!r} exists, and what a budget was spent on is not replaced: give another name, or --force. "
+            "Nothing was charged."
+        )
+
+
 def check_writable(*paths: Path | None) -> None:
     """Refuse before a budget is spent what could not be written afterwards."""
     for path in paths:
@@ -185,10 +214,7 @@ def check_writable(*paths: Path | None) -> None:
 
 def read_names(path: Path, n_words: int) -> list[str]:
     """Names of the columns of counts, one per line."""
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a UTF-8 text file with one word per line.") from None
+    names = read_lines(path)
     if len(names) != n_words:
         raise InputError(
             f"{path} must hold one word per line for each of the {n_words} columns; it holds {len(names)}."

@@ -42,22 +42,25 @@ def private(
     ] = None,
     reading: options.ReadingOfText,
     charged: options.Charged,
+    force: options.Force = False,
     shown: options.Output,
 ) -> None:
     """Release the words that many units use. A later fit with this list spends its own budget on top."""
     screen = Screen(shown.quiet)
     from private_topics.cli.sources import (
+        check_new,
         check_writable,
         holds_counts,
         ledger_of,
-        selection,
         texts_of,
         tokeniser_of,
         unit_of,
     )
+    from private_topics.estimators.choices import selection
     from private_topics.estimators.texts import list_text, make_vocabulary
     from private_topics.privacy.budget import PrivacyBudget
 
+    check_new(output, force)
     check_writable(output)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     budget = PrivacyBudget(epsilon, delta)
@@ -102,10 +105,11 @@ def check(
 ) -> None:
     """Count the entries of a public list that the tokeniser can produce; show the digest that a statement names."""
     from private_topics.cli.sources import check_writable, public_list, tokeniser_of
+    from private_topics.corpus.words.vocabulary import with_phrases
 
     check_writable(output)
     tokeniser = tokeniser_of(reading, words)
-    found = public_list(words, size, tokeniser, "--size")
+    found = with_phrases(public_list(words, size, tokeniser, "--size"), tokeniser)
     usable = tokeniser.usable(found.words)
     facts = {"list": found.name, "entries": len(found), "usable": len(usable), "sha256": found.digest}
     if as_json:

@@ -6,6 +6,7 @@ import numbers
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from private_topics.corpus.counts.blocks import CountBlocks, as_blocks
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError, ModelFileError
+from private_topics.estimators.edited import Edits, checked_edits, checked_labels
 from private_topics.estimators.saving import (
     checked_names,
     checked_tokeniser,
@@ -26,11 +28,10 @@ from private_topics.estimators.saving import (
     write_model,
 )
 from private_topics.evaluation.perplexity import document_completion_perplexity
-from private_topics.inference.fold_in import fold_in
+from private_topics.evaluation.relevance import check_lambda, ranked
+from private_topics.inference.proportions import proportions
 from private_topics.parameters import check_integer, check_parameters
 from private_topics.threads import limited_threads
-
-TRANSFORM_ROUNDS = 50
 
 
 @contextmanager
@@ -63,6 +64,10 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     tokeniser_: Tokeniser
+    topic_labels_: list[str | None]
+    """Labels that somebody gave, None for a topic without; absent where there are none. See `labels_of`."""
+    edits_: Edits
+    """What was changed after the release. Absent where nothing was."""
     n_jobs: int | None
 
     def transform(self, X: Any) -> np.ndarray:
@@ -71,16 +76,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         counts = self._check_counts(X, "transform")
         word_topics = np.ascontiguousarray(self.components_.T)
         with limited_threads(self.n_jobs):
-            gamma, _ = fold_in(
-                counts.indptr,
-                counts.indices,
-                counts.data,
-                word_topics,
-                self.doc_topic_prior_,
-                TRANSFORM_ROUNDS,
-            )
-        proportions: np.ndarray = gamma / gamma.sum(axis=1, keepdims=True)
-        return proportions
+            return proportions(counts.indptr, counts.indices, counts.data, word_topics, self.doc_topic_prior_)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity: topics of one half of each document, scored on its other half."""
@@ -93,8 +89,12 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         """Mean log-likelihood per held-out word, `-log(perplexity)`: larger is better, for model selection."""
         return -float(np.log(self.perplexity(X)))
 
-    def top_words(self, feature_names: Any = None, n: int = 10) -> list[list[str]]:
-        """The `n` most probable words of each topic, most probable first."""
+    def top_words(self, feature_names: Any = None, n: int = 10, *, relevance: float = 1.0) -> list[list[str]]:
+        """The `n` most relevant words of each topic, most relevant first.
+
+        `relevance` is the λ of Sievert and Shirley: 1 for the most probable words, smaller for those that tell a
+        topic from the others, 0 for those whose lift is largest. 0.6 is usual.
+        """
         check_is_fitted(self)
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
@@ -106,7 +106,8 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
                 f"top_words needs one name for each of the {self.n_features_in_} words. Got {names.size} names."
             )
         check_integer(n, "n", "top_words", 1)
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
+        check_lambda(relevance, "relevance", "top_words")
+        order = ranked(self.components_, self.doc_topic_prior_, relevance)[:, :n]
         return [[str(names[j]) for j in row] for row in order]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -125,7 +126,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The header and the arrays of the model's file."""
-        header = {
+        header: dict[str, Any] = {
             "class": type(self).__name__,
             "library": __version__,
             "parameters": self._plain_parameters(),
@@ -135,6 +136,10 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
             header["feature_names"] = [str(name) for name in self.feature_names_in_]
         if hasattr(self, "tokeniser_"):
             header["tokeniser"] = self.tokeniser_.to_dict()
+        if hasattr(self, "topic_labels_"):
+            header["topic_labels"] = self.topic_labels_
+        if hasattr(self, "edits_"):
+            header["edits"] = asdict(self.edits_)
         return header, {name: np.asarray(getattr(self, name)) for name in self._saved_arrays()}
 
     @classmethod
@@ -166,6 +171,10 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
             model.feature_names_in_ = checked_names(header["feature_names"], model.n_features_in_, path)
         if "tokeniser" in header:
             model.tokeniser_ = checked_tokeniser(header["tokeniser"], path)
+        if "topic_labels" in header:
+            model.topic_labels_ = checked_labels(header["topic_labels"], len(model.components_), path)
+        if "edits" in header:
+            model.edits_ = checked_edits(header["edits"], path)
         model._restore(header)
         return model
 
@@ -196,7 +205,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
 
     def _remember_names(self, X: Any) -> None:
         columns = getattr(X, "columns", None)
-        for name in ("feature_names_in_", "tokeniser_"):
+        for name in ("feature_names_in_", "tokeniser_", "topic_labels_", "edits_"):
             if hasattr(self, name):
                 delattr(self, name)
         if columns is not None and all(isinstance(name, str) for name in columns):

@@ -11,19 +11,21 @@ import numpy as np
 from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
+from private_topics.estimators.notebook import NotebookView
 from private_topics.fits.choice import AUTOMATIC, chosen_fit
 from private_topics.fits.fit import BudgetSplit, Fit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.parameters import check_parameters
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
 from private_topics.releases.units import MOST_UNITS
 
 
-class PrivateSpectralLDA(TopicEstimator):
+class PrivateSpectralLDA(NotebookView, TopicEstimator):
     """Latent Dirichlet allocation with (epsilon, delta)-differential privacy for documents, or users.
 
     The vocabulary (the columns of X) and the number of documents are taken as public; the latter is not with
@@ -66,10 +68,13 @@ class PrivateSpectralLDA(TopicEstimator):
     ----------
     components_, doc_topic_prior_ : topics and prior, post-processing of released values.
     privacy_ : `PrivacyStatement`.
+    sign_off_ : `Request`: who asked for the fit, who approved it and why, as the ledger was told; empty without.
     supported_components_ : directions of the second moment that stand out from the noise.
     spectrum_ : eigenvalues of the released second moment and the edge of its noise; None where the configuration has
         no such release.
     """
+
+    sign_off_ = Request()
 
     def __init__(
         self,
@@ -124,7 +129,9 @@ class PrivateSpectralLDA(TopicEstimator):
         return fit_in(self, PrivateFit.begin(settings), X, groups)
 
     def _extra_header(self) -> dict[str, Any]:
+        request = {"sign_off": self.sign_off_.said} if self.sign_off_ else {}
         return {
+            **request,
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
             "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
@@ -141,6 +148,7 @@ class PrivateSpectralLDA(TopicEstimator):
     def _restore(self, header: dict[str, Any]) -> None:
         try:
             self.privacy_ = PrivacyStatement.from_dict(header["privacy"])
+            self.sign_off_ = Request.from_dict(header.get("sign_off", {}))
             self.supported_components_ = int(header["supported_components"])
             self.spectrum_ = _spectrum_from(header.get("spectrum"))
             split = BudgetSplit(**header["budget_split"])
@@ -256,6 +264,7 @@ def fit_in(
         model.supported_components_ = found.supported
         model.spectrum_ = found.spectrum
         model.privacy_ = statement
+        model.sign_off_ = fit.account.request
         fit.account.finish(model._file_digest)
     return model
 

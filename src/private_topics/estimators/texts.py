@@ -13,13 +13,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
+from private_topics.corpus.texts.frames import refuse_other_than_texts
 from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.tokens import Tokeniser
-from private_topics.corpus.words.vocabulary import WordList
+from private_topics.corpus.words.vocabulary import WordList, with_phrases
 from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
@@ -82,7 +84,8 @@ def fit_texts(
     model : `PrivateSpectralLDA`, whose `ledger` is charged once for vocabulary and topics, or `SpectralLDA`. With a
         `PrivateVocabulary` or `CandidateVocabulary` its `budget_split`, if not None, needs a fraction for the
         vocabulary. The `knowledge` of the model goes with a public list of as many words.
-    texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice.
+    texts : what `open_texts` gives, or an iterable of strings or (text, unit) pairs that can be read twice, such as
+        one column of a data frame; a whole frame is for `PrivateTopics`.
     vocabulary : a `WordList` is public; a `PrivateVocabulary` is charged, and so is a `CandidateVocabulary`, which
         chooses among public words; a `CorpusVocabulary` is refused for a private model.
     tokeniser : how text becomes words; None for the default. No setting may be chosen by looking at the corpus.
@@ -92,6 +95,8 @@ def fit_texts(
     progress : notified of each stage and of the texts as they are read.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    refuse_other_than_texts(texts, "fit_texts")
+    vocabulary = _with_phrases(vocabulary, tokeniser)
     if isinstance(model, PrivateSpectralLDA):
         if not isinstance(vocabulary, Selection | WordList):
             raise PrivacyError(
@@ -134,16 +139,18 @@ def make_vocabulary(
 
     `neighbours` and `most_units` as in `PrivateSpectralLDA`.
     """
+    tokeniser = Tokeniser() if tokeniser is None else tokeniser
+    vocabulary = _with_phrases(vocabulary, tokeniser)
     check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "make_vocabulary")
     check(CONSTRAINTS["most_units"], most_units, "most_units", "make_vocabulary", optional=True)
     if most_units is not None and neighbours != ADD_REMOVE:
         raise InputError("The 'most_units' parameter of make_vocabulary belongs to neighbours='add-remove'.")
+    refuse_other_than_texts(texts, "make_vocabulary")
     refuse_strict(texts)
     noted = {"estimator": "vocabulary", **vocabulary.noted}
     account = FitAccount(ledger, noted, what="vocabulary", neighbours=neighbours)
     threshold_delta = vocabulary.threshold_share * budget.delta
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=threshold_delta, neighbours=neighbours)
-    tokeniser = Tokeniser() if tokeniser is None else tokeniser
     share, released_number = 1.0, None
     if neighbours == ADD_REMOVE:
         share, most = 1.0 - UNITS_SHARE, MOST_UNITS if most_units is None else int(most_units)
@@ -158,6 +165,13 @@ def make_vocabulary(
 def list_text(words: Iterable[str]) -> str:
     """A vocabulary as a file: a word on each line."""
     return "".join(f"{word}\n" for word in words)
+
+
+def _with_phrases(vocabulary: Any, tokeniser: Tokeniser) -> Any:
+    """The phrases of the tokeniser join the words of a public list, and candidates."""
+    if isinstance(vocabulary, CandidateVocabulary):
+        return replace(vocabulary, candidates=with_phrases(vocabulary.candidates, tokeniser))
+    return with_phrases(vocabulary, tokeniser) if isinstance(vocabulary, WordList) else vocabulary
 
 
 def _opened(

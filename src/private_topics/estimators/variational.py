@@ -29,6 +29,7 @@ from private_topics.fits.variational import (
 from private_topics.parameters import check_parameters, one_of
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
 from private_topics.privacy.ledger.in_memory import FitAccount
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.privacy.subsampling import SubsampledRun
 from private_topics.progress import progress_of
@@ -130,9 +131,11 @@ class PrivateVariationalLDA(TopicEstimator):
     components_ : topics, post-processing of released values.
     doc_topic_prior_ : (n_components,), `alpha0` in equal parts.
     privacy_ : `PrivacyStatement`.
+    sign_off_ : `Request`: who asked for the fit, who approved it and why, as the ledger was told; empty without.
     """
 
     _constraints: ClassVar = {"neighbours": one_of("replace")}
+    sign_off_ = Request()
 
     def __init__(
         self,
@@ -214,6 +217,7 @@ class PrivateVariationalLDA(TopicEstimator):
                 )
             self.doc_topic_prior_ = prior
             self.privacy_ = _statement(run, corpus, grouped=corpus.unit is not None)
+            self.sign_off_ = account.request
             account.finish(self._file_digest)
         return self
 
@@ -225,7 +229,8 @@ class PrivateVariationalLDA(TopicEstimator):
         return public | {"private": self.noise_seed is None}
 
     def _extra_header(self) -> dict[str, Any]:
-        return {"privacy": self.privacy_.to_dict()}
+        request = {"sign_off": self.sign_off_.said} if self.sign_off_ else {}
+        return {"privacy": self.privacy_.to_dict(), **request}
 
     def _plain_parameters(self) -> dict[str, Any]:
         return super()._plain_parameters() | {"ledger": None}
@@ -233,6 +238,7 @@ class PrivateVariationalLDA(TopicEstimator):
     def _restore(self, header: dict[str, Any]) -> None:
         try:
             self.privacy_ = PrivacyStatement.from_dict(header["privacy"])
+            self.sign_off_ = Request.from_dict(header.get("sign_off", {}))
         except (KeyError, TypeError, ValueError):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
 

@@ -15,6 +15,7 @@ from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import CONFIGURATIONS as CUTS
 from private_topics.paper.graph import SEQUENTIAL_GRAPH, SEQUENTIAL_SUMMARY, Placement
 from private_topics.releases.candidates import CANDIDATES
+from private_topics.releases.class_shares import CLASS_SHARES
 from private_topics.releases.release import Release
 from private_topics.releases.statistic import MINIBATCH
 from private_topics.releases.units import UNITS
@@ -23,11 +24,12 @@ from private_topics.releases.vocabulary import VOCABULARY
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
 VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
 CANDIDATES_ALONE = Fit("candidate words", (CANDIDATES,), None, {"vocabulary": 1.0})
+SHARES_OF_CLASSES = Fit("class shares", (CLASS_SHARES,), None, {})
 OF_WORDS = (VOCABULARY, CANDIDATES)
 """Releases with which any fit may begin: they choose its vocabulary."""
 BEGINNINGS = (UNITS, *OF_WORDS)
 """Releases that may come before those of a fit's own list."""
-WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE)
+WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE, SHARES_OF_CLASSES)
 PRIVATE = SEQUENTIAL, INFORMED, *PROVED.values(), PURE
 FITS: dict[str, Fit] = {fit.name: fit for fit in (*PRIVATE, *PUBLISHED.values(), VARIATIONAL, *WITHOUT_TOPICS)}
 CONFIGURATIONS = (1, 2, 3, 4, "sequential", "auto")

@@ -116,25 +116,22 @@ class Published:
         for_tensor, for_whitening, _ = RELEASES[1]
         whitening = whitening_of(self._noisy_second(for_whitening).value, self.rank)
         self.context.progress.stage("third moment")
-        sensitivity = published_third_moment_sensitivity(n_documents=self.corpus.n_units, alpha0=self.alpha0)
         third = self.third_inside(whitening.basis)
-        noisy = self._noisy(for_tensor, third, sensitivity)
+        noisy = self._noisy(for_tensor, third, self.third_sensitivity())
         scale = 1.0 / np.sqrt(whitening.values)
         return self._unwhitened(self._decomposed(np.einsum("abc,a,b,c->abc", noisy.value, scale, scale, scale)))
 
     def _second(self) -> PrivateModel:
         """Noise on the whitened tensor (e6) and on M2 for W† (e8). Paper, configuration 2."""
         sigma_k = self._lower_bound(SIGMA_K, self.whitening.values[-1])
-        sensitivity = published_tensor_sensitivity(**self._public, sigma_k=sigma_k)
-        noisy = self._noisy(RELEASES[2][1], self.tensor, sensitivity)
+        noisy = self._noisy(RELEASES[2][1], self.tensor, self.tensor_sensitivity(sigma_k))
         return self._unwhitened(self._decomposed(noisy.value))
 
     def _third(self) -> PrivateModel:
         """Noise on eigenvectors and eigenvalues (e7) and on M2 for W† (e8). Paper, configuration 3."""
         sigma_k, gamma_s = self._lower_bounds()
-        sensitivity = published_eigenvector_sensitivity(**self._public, sigma_k=sigma_k, gamma_s=gamma_s)
         stacked = np.vstack([self.pairs.vectors, self.pairs.values])
-        noisy = self._noisy(RELEASES[3][2], stacked, sensitivity).value
+        noisy = self._noisy(RELEASES[3][2], stacked, self.pair_sensitivity(sigma_k, gamma_s)).value
         return self._unwhitened(EigenPairs(noisy[-1], noisy[:-1]))
 
     def _fourth(self) -> PrivateModel:
@@ -144,13 +141,7 @@ class Published:
         fit shows them, the release is in units of that scale: sensitivity one, noise τ.
         """
         sigma_k, gamma_s = self._lower_bounds()
-        scale = published_topic_sensitivity(
-            **self._public,
-            sigma_k=sigma_k,
-            gamma_s=gamma_s,
-            sigma_1=max(0.0, float(self.whitening.values[0])),
-            tensor_sigma_1=float(self.pairs.values[0]),
-        )
+        scale = self.topic_sensitivity(sigma_k, gamma_s)
         factors = unwhitening_factor(self.alpha0) * np.maximum(self.pairs.values, SMALLEST_EIGENVALUE)
         topics = (self.whitening.unwhiten(self.pairs.vectors) * factors).T
         stacked = np.column_stack([topics, factors**-2.0]) / scale
@@ -159,6 +150,33 @@ class Published:
         alpha = self.alpha0 * weights / weights.sum()
         return PrivateModel(simplex_rows(noisy[:, :-1]), alpha, self.rank)
 
+    # -- its sensitivities (Paper, App. I): other readings of the paper replace these ------------------------------
+
+    def second_sensitivity(self) -> float:
+        return published_second_moment_sensitivity(n_documents=self.corpus.n_units, alpha0=self.alpha0)
+
+    def third_sensitivity(self) -> float:
+        return published_third_moment_sensitivity(n_documents=self.corpus.n_units, alpha0=self.alpha0)
+
+    def tensor_sensitivity(self, sigma_k: float) -> float:
+        return published_tensor_sensitivity(**self.public_numbers, sigma_k=sigma_k)
+
+    def pair_sensitivity(self, sigma_k: float, gamma_s: float) -> float:
+        return published_eigenvector_sensitivity(**self.public_numbers, sigma_k=sigma_k, gamma_s=gamma_s)
+
+    def topic_sensitivity(self, sigma_k: float, gamma_s: float) -> float:
+        return published_topic_sensitivity(
+            **self.public_numbers,
+            sigma_k=sigma_k,
+            gamma_s=gamma_s,
+            sigma_1=max(0.0, float(self.whitening.values[0])),
+            tensor_sigma_1=float(self.pairs.values[0]),
+        )
+
+    def share_of(self, release: Release) -> float:
+        """Equal parts of the budget."""
+        return 1.0 / len(self.context.releases)
+
     # -- what they share ------------------------------------------------------------------------------------------
 
     @property
@@ -166,7 +184,7 @@ class Published:
         return min(self.context.n_topics, self.corpus.n_words)
 
     @property
-    def _public(self) -> dict[str, Any]:
+    def public_numbers(self) -> dict[str, Any]:
         return {"n_documents": self.corpus.n_units, "n_topics": self.rank, "alpha0": self.alpha0}
 
     def _lower_bounds(self) -> tuple[float, float]:
@@ -174,22 +192,18 @@ class Published:
         return sigma_k, self._lower_bound(GAMMA_S, gap_of_eigenvalues(self.pairs.values))
 
     def _noisy_second(self, release: Release) -> Released:
-        sensitivity = published_second_moment_sensitivity(n_documents=self.corpus.n_units, alpha0=self.alpha0)
-        return self._noisy(release, self.second, sensitivity)
+        return self._noisy(release, self.second, self.second_sensitivity())
 
     @cached_property
     def run(self) -> SimpleRun:
         assert isinstance(self.context.run, SimpleRun)  # `Fit.adds_up` is True
         return self.context.run
 
-    @property
-    def _share(self) -> float:
-        return 1.0 / len(self.context.releases)
-
     def _noisy(self, release: Release, values: np.ndarray, sensitivity: float) -> Released:
         """`values` plus Gaussian noise for this sensitivity."""
         draft = Query(release.name, release.kind, sensitivity, 1.0, release.proof)
-        return self._released(draft, values, self.run.sigma(draft, self._share))
+        share = self.share_of(release)
+        return self._released(draft, values, self.run.sigma(draft, share), share)
 
     def _lower_bound(self, release: Release, value: float) -> float:
         """A released lower bound of a spectral value. Paper, Procedure 1, lines 1, 2 and 4, 5.
@@ -197,10 +211,10 @@ class Published:
         With its own constants: Laplace noise of scale `1/(N ε)`, margin `2/(N ε) ln(1/(2δ))`. There is no floor but
         zero, and at zero the published noise is infinite: the run refuses, on the released value alone.
         """
-        n_units = self.corpus.n_units
+        n_units, share = self.corpus.n_units, self.share_of(release)
         draft = Query(release.name, release.kind, 1.0 / n_units, 1.0, release.proof, norm=release.norm)
-        released = self._released(draft, np.asarray(value), self.run.laplace_scale(draft, self._share))
-        epsilon, delta = self.run.part(self._share)
+        released = self._released(draft, np.asarray(value), self.run.laplace_scale(draft, share), share)
+        epsilon, delta = self.run.part(share)
         bound = procedure_lower_bound(float(released.value), n_documents=n_units, epsilon=epsilon, delta=delta)
         if bound <= 0.0:
             raise PrivacyError(
@@ -210,12 +224,12 @@ class Published:
             )
         return bound
 
-    def _released(self, draft: Query, values: np.ndarray, width: float) -> Released:
+    def _released(self, draft: Query, values: np.ndarray, width: float, share: float) -> Released:
         """Mean values, rounded to a lattice far below their noise."""
         query = replace(draft, step=step_for(width, self.corpus.n_units, width))
         limit = 0.5 * LARGEST_INTEGER * query.step  # only a degenerate whitening exceeds this
         integers = rounded(np.clip(np.nan_to_num(values), -limit, limit), query.step)
-        return self.run.release(query, integers, self._share)
+        return self.run.release(query, integers, share)
 
     def _decomposed(self, tensor: np.ndarray) -> EigenPairs:
         return decompose(tensor, random_state=self.context.random_state)
@@ -283,7 +297,7 @@ REASONS = {
     2: (
         "the noise on sigma_k is half of what its sensitivity asks for (singular-value)",
         "the sensitivity of the whitened tensor rests on a false identity (cross-terms)",
-        "it takes one of many whitenings for the one that is computed (whitening-tie)",
+        "the bound on the change of the whitening is exceeded (whitening-gap)",
         "conditions on spectral gaps are assumed, not tested (gap-condition)",
     ),
     3: (
@@ -296,7 +310,7 @@ REASONS = {
     ),
 }
 """Why a published configuration is not proved, with the name in docs/errata.md. From 2 on they add up."""
-CLASSICAL_REASON = "tau is proved for epsilon up to 1 only (classical-range)"
+CLASSICAL_REASON = "tau is proved where a release has an epsilon of at most 1, as the paper says in App. B"
 
 
 def _reasons(configuration: int, calibration: str) -> tuple[str, ...]:

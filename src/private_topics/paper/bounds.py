@@ -149,6 +149,25 @@ def published_spectral_value_sensitivity(*, n_documents: int) -> float:
     return 2.0 / documents(n_documents)
 
 
+# -- as printed in the main text, constants dropped ---------------------------------------------------------------
+
+
+def configuration_moment_scale(*, n_documents: int) -> float:
+    """`1/N`, which stands in front of `τ` on the second and third moment (e3, e4, e8) of configurations 1 to 3."""
+    return 1.0 / documents(n_documents)
+
+
+def configuration_tensor_scale(*, n_documents: int, n_topics: int, sigma_k: float) -> float:
+    """`k^1.5 / (N σ_k^1.5)`. Paper, configuration 2."""
+    return ratio(topics(n_topics) ** 1.5, documents(n_documents) * spectral_number("sigma_k", sigma_k) ** 1.5)
+
+
+def configuration_pair_scale(*, n_documents: int, n_topics: int, sigma_k: float, gamma_s: float) -> float:
+    """`k² / (N γ_s σ_k^1.5)`. Paper, configuration 3."""
+    tensor = configuration_tensor_scale(n_documents=n_documents, n_topics=n_topics, sigma_k=sigma_k)
+    return ratio(math.sqrt(n_topics) * tensor, spectral_number("gamma_s", gamma_s))
+
+
 # -- corrected ------------------------------------------------------------------------------------------------------
 
 
@@ -167,6 +186,14 @@ def corrected_third_moment_l1(*, n_documents: int, alpha0: float, with_prefactor
     weights = MomentWeights.of(alpha0)
     scale = weights.prefactor if with_prefactor else 1.0
     return scale * (2.0 + 12.0 * weights.mixed + 6.0 * weights.cube) / documents(n_documents)
+
+
+def attained_third_moment_l2(*, n_documents: int, alpha0: float) -> float:
+    """`√(2 + 6b² + 6(c-|b|)²)/N`, reached where all other documents repeat one word. No larger one was found; at most
+    twice that is proved (research/counterexamples/moments.py)."""
+    weights = MomentWeights.of(alpha0)
+    squared = 2.0 + 6.0 * weights.mixed**2 + 6.0 * (weights.cube - weights.mixed) ** 2
+    return math.sqrt(squared) / documents(n_documents)
 
 
 def corrected_singular_value_sensitivity(*, n_documents: int) -> float:
@@ -247,11 +274,6 @@ def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
 def analytic_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     """The smallest standard deviation that is (ε, δ)-DP, for every ε (Balle and Wang 2018)."""
     return sensitivity / mu_of_budget(epsilon, delta)
-
-
-def configuration_moment_scale(*, n_documents: int) -> float:
-    """`1/N`, which stands in front of `τ` on the second and third moment (e3, e4, e8) of configurations 1 to 3."""
-    return 1.0 / documents(n_documents)
 
 
 # -- Paper, Procedure 1 ---------------------------------------------------------------------------------------------

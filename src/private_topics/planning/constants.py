@@ -6,6 +6,7 @@ from __future__ import annotations
 LENGTH = 50.0  # words of a document that are in the vocabulary: stop words and rare ones are not
 WORDS_PER_TOPIC = 60.0
 FEWEST_DOCUMENTS = 3
+COMMON_WEIGHT = 0.032  # the 20th word of a vocabulary, per unit: the largest of research/common_words.py
 
 # what counts as found, and as good
 LARGEST_ERROR = 0.5  # a topic with a larger error counts as not found

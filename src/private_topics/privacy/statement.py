@@ -79,6 +79,10 @@ class PrivacyStatement:
         return f"{'about ' if self.relation == ADD_REMOVE else ''}{self.n_units:,} {self.unit}s"
 
     @property
+    def _kind(self) -> str:
+        return "table" if self.configuration == "class shares" else "model"
+
+    @property
     def strength(self) -> Strength:
         """What the guarantee is worth, if it holds."""
         return strength_of(self.epsilon, self.delta, self.n_units, self.unit, self.relation)
@@ -88,8 +92,8 @@ class PrivacyStatement:
         """A paragraph to read aloud."""
         if not self.private:
             return (
-                "NOT PRIVATE. The noise of this model was drawn from a known seed, for a test: anyone who knows the "
-                "seed can remove it. Fit again without noise_seed before anything is published."
+                f"NOT PRIVATE. The noise of this {self._kind} was drawn from a known seed, for a test: anyone who "
+                "knows the seed can remove it. Fit again without noise_seed before anything is published."
             )
         names = ", ".join(release.name for release in self.releases)
         if not self.proved:
@@ -105,17 +109,17 @@ class PrivacyStatement:
             worth = f"{strength.warning} "
         elif self.epsilon <= HARDLY_MORE:
             worth = (
-                f"Anyone who sees the model, whatever else they know, learns hardly more about a {self.unit} than if "
-                f"it {otherwise(self.relation)}. {worth}"
+                f"Anyone who sees the {self._kind}, whatever else they know, learns hardly more about a {self.unit} "
+                f"than if it {otherwise(self.relation)}. {worth}"
             )
         return (
-            f"This model satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected unit is "
-            f"one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
+            f"This {self._kind} satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy. The protected "
+            f"unit is one {self.unit}: {self.neighbours}, the probability of any outcome changes by at most a factor "
             f"exp({self.epsilon:g}){exception}. {worth}"
             f"The guarantee is proved; the noise comes from the {self.sampler} sampler and is accounted by "
             f"{self.accounting}. "
-            f"Computed from the corpus and released with noise: {names}. Everything in the model is derived from "
-            f"these values and from what is taken as public: {'; '.join(self.public)}. {self.components} "
+            f"Computed from the corpus and released with noise: {names}. Everything in the {self._kind} is derived "
+            f"from these values and from what is taken as public: {'; '.join(self.public)}. {self.components} "
             f"Not covered: {'; '.join(self.not_covered)}."
         )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy.special import ndtr, ndtri
+
 from private_topics.privacy.neighbours import REPLACE, Neighbours, question
 
 USUAL, WEAK, VERY_WEAK = "usual", "weak", "very weak"
@@ -88,6 +90,21 @@ def best_guess(epsilon: float, delta: float) -> float:
     """
     odds = math.exp(-epsilon)
     return min(1.0, (1.0 + delta * odds) / (1.0 + odds))
+
+
+def true_alarms(epsilon: float, delta: float, false_alarms: float) -> float:
+    """How often, at most, a test alarms rightly that alarms wrongly with probability ``false_alarms``.
+
+    By (epsilon, delta) for the event of an alarm, P(A) <= e^epsilon Q(A) + delta, and for its complement.
+    """
+    odds = math.exp(-epsilon)
+    direct = 1.0 if false_alarms >= odds else false_alarms / odds + delta
+    return max(0.0, min(1.0, direct, 1.0 - odds * (1.0 - delta - false_alarms)))
+
+
+def gaussian_true_alarms(mu: float, false_alarms: float) -> float:
+    """The same for a mu-GDP mechanism: no test tells neighbours apart better than N(0, 1) from N(mu, 1)."""
+    return float(ndtr(ndtri(false_alarms) + mu))
 
 
 def guess_text(epsilon: float, delta: float) -> str:

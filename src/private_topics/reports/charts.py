@@ -1,4 +1,4 @@
-"""Pictures of a report as inline SVG: coloured by the style sheet, described in words, no script.
+"""Pictures of a report as inline SVG: coloured by the style sheet, described in words, complete without a script.
 
 A bar next to its text stretches with the page. The topic map and the spectrum hold text of their own, so
 they keep their proportions, and a narrow page scrolls them.
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from private_topics.reports.topics import Topic, TopicMap
+from private_topics.reports.topics import Topic, TopicMap, Word
 
 COLOURS = 8
 GAP = 0.35
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN_X, MAP_MARGIN_Y = 760, 430, 120, 56
-SMALLEST_DISC, LARGEST_DISC = 13.0, 30.0
+READABLE_DISC, SMALLEST_DISC, LARGEST_DISC = 11.0, 13.0, 36.0
 CHARACTER, LINE = 7.4, 17.0
-FULL_SIZE, PUSHES = 24, 60
+FULL_SIZE, PUSHES, TURNS = 24, 60, 36
 SMALL_OVERLAP = 8.0
 SPECTRUM_WIDTH, SPECTRUM_HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 20, 48
@@ -29,11 +29,31 @@ DECADES_BELOW_EDGE = 0.5
 
 def bar(fraction: float) -> Markup:
     """A bar of the given length; text next to it says the same."""
-    width = f"{100.0 * min(max(fraction, 0.0), 1.0):.2f}"
+    return _bar(Markup('<rect class="value" width="{}" height="8"/>').format(_percent(fraction)))
+
+
+def word_bar(word: Word, longest: float) -> Markup:
+    """The same for a word: a mark where it would end in the text as a whole, and its interval, where known."""
+    parts = Markup('<rect class="value" width="{}" height="8"/>').format(_percent(word.weight / longest))
+    if word.low is not None and word.high is not None:
+        left, right = (_percent(value / longest) for value in (word.low, word.high))
+        parts += Markup('<rect class="span" x="{}" width="{}" y="3" height="2"/>').format(
+            left, f"{float(right) - float(left):.2f}"
+        )
+    if word.usual is not None:
+        parts += Markup('<rect class="usual" x="{}" width="1.4" height="8"/>').format(_percent(word.usual / longest))
+    return _bar(parts)
+
+
+def _percent(fraction: float) -> str:
+    return f"{100.0 * min(max(fraction, 0.0), 1.0):.2f}"
+
+
+def _bar(parts: Markup) -> Markup:
     return Markup(
         '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-        '<rect class="track" width="100" height="8"/><rect class="value" width="{}" height="8"/></svg>'
-    ).format(width)
+        '<rect class="track" width="100" height="8"/>{}</svg>'
+    ).format(parts)
 
 
 @dataclass(frozen=True)
@@ -76,7 +96,7 @@ def topic_map_picture(topics: list[Topic], placed: TopicMap) -> Markup:
     scale = min(1.0, math.sqrt(FULL_SIZE / len(topics)))
     radii = np.zeros(len(topics))
     for topic in topics:
-        radii[topic.index] = scale * _radius(topic.share / largest)
+        radii[topic.index] = max(READABLE_DISC, scale * _radius(topic.share / largest))
     centres = _moved_apart(_scaled(placed.places), radii)
     discs = {
         i: (float(x), float(y), float(radius)) for i, ((x, y), radius) in enumerate(zip(centres, radii, strict=True))
@@ -101,13 +121,21 @@ def _radius(relative: float) -> float:
 
 
 def _scaled(places: np.ndarray) -> np.ndarray:
-    """Places to coordinates of the picture, by the same factor on both axes."""
-    spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-9)
+    """Places to coordinates of the picture, turned so that it is filled best; all distances grow by one factor."""
     room = np.array([MAP_WIDTH - 2 * MAP_MARGIN_X, MAP_HEIGHT - 2 * MAP_MARGIN_Y])
-    factor = float((room / spread).min()) if spread.max() > 1e-6 else 0.0
-    middle = (places.max(axis=0) + places.min(axis=0)) / 2.0
-    moved: np.ndarray = (places - middle) * factor * [1.0, -1.0] + [MAP_WIDTH / 2, MAP_HEIGHT / 2]
+    turned = [_turned(places, math.pi * step / TURNS) for step in range(TURNS)]
+    factors = [float((room / np.maximum(np.ptp(each, axis=0), 1e-9)).min()) for each in turned]
+    best = int(np.argmax(factors))
+    factor = factors[best] if np.ptp(places, axis=0).max() > 1e-6 else 0.0
+    middle = (turned[best].max(axis=0) + turned[best].min(axis=0)) / 2.0
+    moved: np.ndarray = (turned[best] - middle) * factor * [1.0, -1.0] + [MAP_WIDTH / 2, MAP_HEIGHT / 2]
     return moved
+
+
+def _turned(places: np.ndarray, angle: float) -> np.ndarray:
+    cosine, sine = math.cos(angle), math.sin(angle)
+    turned: np.ndarray = places @ np.array([[cosine, sine], [-sine, cosine]])
+    return turned
 
 
 def _moved_apart(centres: np.ndarray, radii: np.ndarray) -> np.ndarray:
@@ -144,18 +172,24 @@ class Label:
 
 
 def _labels(topics: list[Topic], discs: dict[int, tuple[float, float, float]]) -> dict[int, Label]:
-    """The two first words of each topic, or the first alone, where they cover nothing; else none."""
+    """The label or the two first words of each topic, or the first alone, where they cover nothing; else none."""
     taken = [(x - r, y - r, x + r, y + r) for x, y, r in discs.values()]
     placed: dict[int, Label] = {}
     for topic in topics:
-        words = [word.name if len(word.name) <= 14 else word.name[:13] + "…" for word in topic.words[:2]]
-        for text in (" · ".join(words), words[0]):
+        for text in _texts(topic):
             best = min(_around(text, *discs[topic.index]), key=lambda label: _cost(label.box, taken))
             if _cost(best.box, taken) <= SMALL_OVERLAP:
                 placed[topic.index] = best
                 taken.append(best.box)
                 break
     return placed
+
+
+def _texts(topic: Topic) -> list[str]:
+    """What to write next to a disc, the best first."""
+    words = [word.name if len(word.name) <= 14 else word.name[:13] + "…" for word in topic.words[:2]]
+    named = [] if topic.label is None else [topic.label if len(topic.label) <= 28 else topic.label[:27] + "…"]
+    return [*named, " · ".join(words), words[0]]
 
 
 def _around(text: str, x: float, y: float, r: float) -> list[Label]:
@@ -180,16 +214,22 @@ def _cost(box: tuple[float, float, float, float], taken: list[tuple[float, float
 
 def _disc(topic: Topic, disc: tuple[float, float, float], label: Label | None) -> Markup:
     x, y, r = (f"{value:.1f}" for value in disc)
-    text = Markup("")
+    text, seen = Markup(""), f"{topic.index}"
     if label is not None:
         text = Markup('<text class="words" x="{}" y="{}" text-anchor="{}">{}</text>').format(
             f"{label.x:.1f}", f"{label.y:.1f}", label.anchor, label.text
         )
-    name = f"Topic {topic.index}, {topic.share:.1%}: {', '.join(word.name for word in topic.words[:5])}"
+        seen += f" {label.text}"
+    name = f"{topic.name}, {topic.share:.1%}: {', '.join(word.name for word in topic.words[:5])}"
     return Markup(
-        '<a href="#topic-{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
-        '<text class="index" x="{}" y="{}" dy="5" text-anchor="middle">{}</text>{}</a>'
-    ).format(topic.index, name, name, x, y, r, x, y, topic.index, text)
+        '<a href="#topic-{}" data-topic="{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
+        '<text class="index" x="{}" y="{}" dy="{}" font-size="{}" text-anchor="middle">{}</text> {}</a>'
+    ).format(topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y, *_type(disc[2]), topic.index, text)
+
+
+def _type(radius: float) -> tuple[int, int]:
+    """How far below its middle a number in a disc stands, and its size."""
+    return (4, 11) if radius < SMALLEST_DISC else (5, 14)
 
 
 def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: int) -> Markup:

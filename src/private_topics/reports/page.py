@@ -1,4 +1,4 @@
-"""Templates to one HTML file that needs nothing else: no script, no network, styles allowed by their digest."""
+"""Templates to one HTML file that needs nothing else: no network, and styles and scripts allowed by their digest."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ import jinja2
 from markupsafe import Markup
 
 from private_topics._version import versions
+from private_topics.audit.model_seal import UNSEALED, seal_page
 from private_topics.errors import InputError
 from private_topics.whole_files import write_whole_text
 
-SECURITY = "default-src 'none'; style-src {styles}; base-uri 'none'; form-action 'none'"
+SECURITY = "default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
+NO_MARKUP = "require-trusted-types-for 'script'; trusted-types 'none'; "
+"""A script that would turn text into elements is stopped by the browser."""
 
 
-def write_page(path: str | os.PathLike[str], template: str, context: dict[str, Any], styles: list[str]) -> Path:
-    """Render `template` and write it; `styles` are the style sheets that the page's pictures bring along."""
+def write_page(
+    path: str | os.PathLike[str],
+    template: str,
+    context: dict[str, Any],
+    styles: list[str],
+    script: str | None = None,
+) -> Path:
+    """Render `template` and write it.
+
+    `styles` are the style sheets that the page's pictures bring along; `script` is the file of the one that may run.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("private_topics.reports"),
         autoescape=True,
@@ -30,13 +42,26 @@ def write_page(path: str | os.PathLike[str], template: str, context: dict[str, A
     )
     environment.filters |= {"percent": percent, "number": number, "whole": "{:,}".format}
     sheet = environment.loader.get_source(environment, "style.css")[0]  # type: ignore[union-attr]
-    allowed = " ".join(f"'sha256-{_digest(text)}'" for text in [sheet, *styles])
+    sources = _sources("style-src", [sheet, *styles])
+    if script is not None:
+        text = environment.loader.get_source(environment, script)[0]  # type: ignore[union-attr]
+        sources += _sources("script-src", [text]) + NO_MARKUP
+        context = {**context, "script": Markup(text)}
     wrote = [(name.replace("python", "Python"), version) for name, version in versions().items()]
     page = environment.get_template(template).render(
-        **context, sheet=Markup(sheet), security=Markup(SECURITY.format(styles=allowed)), versions=wrote
+        **context,
+        sheet=Markup(sheet),
+        security=Markup(SECURITY.format(sources=sources)),
+        versions=wrote,
+        page_seal=UNSEALED,
     )
-    write_whole_text(path, page)
+    write_whole_text(path, seal_page(page))
     return Path(path)
+
+
+def _sources(directive: str, texts: list[str]) -> str:
+    digests = " ".join(f"'sha256-{_digest(text)}'" for text in texts)
+    return f"{directive} {digests}; "
 
 
 def _digest(text: str) -> str:

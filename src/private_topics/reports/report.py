@@ -6,15 +6,21 @@ It is made from the fitted model alone, so from released values and public setti
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from private_topics.audit.reliability import Reliability
+from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.reports.attacker import attacker_of, plain_words
 from private_topics.reports.audit import audit_context
-from private_topics.reports.charts import bar, topic_map_picture
+from private_topics.reports.charts import bar, topic_map_picture, word_bar
+from private_topics.reports.explorer import LEADING, explorer_data
 from private_topics.reports.page import date_text, write_page
+from private_topics.reports.reliability import TrustedTopic, directions_explained, trusted_topics
 from private_topics.reports.sections import (
     GRAPH_STYLE,
     budget_of,
@@ -27,8 +33,10 @@ from private_topics.reports.sections import (
     tokeniser_settings,
     why_no_spectrum,
 )
-from private_topics.reports.topics import topic_map, topics_of, word_names
+from private_topics.reports.topics import TopicView, printable, topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
+
+PRIVACY_PARTS = ("directions", "budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
 
 
 def write_report(
@@ -45,6 +53,8 @@ def write_report(
     tokeniser: Any = None,
     model_file: str | os.PathLike[str] | None = None,
     audit: dict[str, Any] | None = None,
+    reliability: Reliability | None = None,
+    views: Sequence[TopicView] | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
 
@@ -61,11 +71,15 @@ def write_report(
     tokeniser : the `Tokeniser`, or a dict of settings, that turned the text into words.
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
+    reliability : what `reliability(model)` found: how far to trust each topic, and a section on it.
+    views : what else to say of each topic: a label, a reliability, intervals of words; if None, the labels that
+        people gave, and what `reliability` says.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
     statement = statement_of_model(model)
-    topics = topics_of(model, names)
+    trusted = None if reliability is None else trusted_topics(model, reliability, names, "write_report")
+    topics = topics_of(model, names, views=_views_of(model, trusted) if views is None else views)
     places = topic_map(model.components_)
     context = {
         "title": title,
@@ -79,6 +93,9 @@ def write_report(
         "topics": topics,
         "longest": max(topic.words[0].weight for topic in topics),
         "bar": bar,
+        "word_bar": word_bar,
+        "leading": min(LEADING, len(names)),
+        "data": explorer_data(model, names, topics),
         "map_picture": topic_map_picture(topics, places) if len(topics) > 1 else None,
         "places": places,
         "settings": settings_of(model),
@@ -88,18 +105,47 @@ def write_report(
         "recovery": None if truth is None else recovery_of(model.components_, truth, names, truth_names),
         "file": None if model_file is None else (Path(model_file).name, file_digest(model_file)),
         "audit": None if audit is None else audit_context(audit),
+        "trusted": trusted,
+        "sign_off": getattr(model, "sign_off_", None),
     }
-    context |= _privacy(model, statement)
-    return write_page(path, "report.html", context, [GRAPH_STYLE])
+    context |= _privacy(model, statement) | _looked_at(model, names)
+    return write_page(path, "report.html", context, [GRAPH_STYLE], "report.js")
+
+
+def _views_of(model: Any, trusted: list[TrustedTopic] | None) -> list[TopicView]:
+    """The labels that people gave the topics, and how far to trust them."""
+    given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
+    labels = [None if label is None else printable(label) for label in given]
+    if trusted is None:
+        return [TopicView(label) for label in labels]
+    return [
+        TopicView(label, topic.reliability, [word[:4] for word in topic.words])
+        for label, topic in zip(labels, trusted, strict=True)
+    ]
+
+
+def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
+    """What a person should look at in the released words, and the edits made since."""
+    leading = [[word.name for word in topic.words] for topic in topics_of(model, names)]
+    return {
+        "possible_names": possible_names(names),
+        "hints": hints(leading),
+        "edits": getattr(model, "edits_", None),
+    }
 
 
 def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     if statement is None:
-        return dict.fromkeys(("budget", "graph", "forecast", "spectrum", "no_spectrum"))
+        return dict.fromkeys(PRIVACY_PARTS)
+    supported = getattr(model, "supported_components_", None)
+    asked, used = int(model.n_components), len(model.components_)
     return {
+        "directions": None if supported is None else directions_explained(asked, used, supported),
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),
         "spectrum": spectrum_of(model),
         "no_spectrum": why_no_spectrum(model),
+        "attacker": attacker_of(statement) if statement.private and statement.proved else None,
+        "plain": plain_words(statement),
     }

@@ -30,6 +30,7 @@ LARGEST_SHOWN = 1e30
 """No corpus gives eigenvalues above this, or noise below its inverse."""
 GRAPH_STYLE = f"\n{STYLE}\n"
 NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
+MOST_LISTED = 40
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -194,7 +195,14 @@ def tokeniser_settings(tokeniser: Any) -> list[tuple[str, str]]:
     settings = tokeniser.to_dict() if hasattr(tokeniser, "to_dict") else tokeniser
     if not isinstance(settings, dict):
         raise InputError("The 'tokeniser' parameter of write_report must be None, a Tokeniser or a dict of settings.")
-    return [(str(name), setting_text(value)) for name, value in settings.items()]
+    return [(str(name), _shortened(value)) for name, value in settings.items()]
+
+
+def _shortened(value: Any) -> str:
+    many = isinstance(value, list | tuple) and len(value) > MOST_LISTED
+    return (
+        f"{setting_text(value[:MOST_LISTED])} and {len(value) - MOST_LISTED:,} more" if many else setting_text(value)
+    )
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

@@ -6,7 +6,8 @@ Everything here is a function of the fitted topics and prior, which are released
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,20 +22,45 @@ DIRECTION_CHANGES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\
 
 
 class Word(NamedTuple):
-    """A word with its probability in the topic, or with the probability of the topic given the word."""
+    """A word with its probability in the topic, or with the probability of the topic given the word.
+
+    `usual`: its probability in the text as a whole; `low`, `high`: an interval for its probability.
+    """
 
     name: str
     weight: float
+    usual: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """What is known of a topic beside the model: a label, a reliability from 0 to 1, intervals of words.
+
+    `words` holds (word, probability, low, high); a report draws the interval of each word that it lists.
+    """
+
+    label: str | None = None
+    reliability: float | None = None
+    words: Sequence[tuple[str, float, float, float]] = ()
 
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic of a model; `distinctive` are words that, seen alone, point to this topic."""
+    """One topic of a model; `words` are its leading ones, `distinctive` those that, seen alone, point to it."""
 
     index: int
     share: float
     words: tuple[Word, ...]
     distinctive: tuple[Word, ...]
+    label: str | None = None
+    reliability: float | None = None
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"Topic {self.index}" if self.label is None else f"Topic {self.index}: {self.label}"
 
 
 @dataclass(frozen=True)
@@ -74,18 +100,44 @@ def _disturbs(character: str) -> bool:
     return character in DIRECTION_CHANGES or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
-def topics_of(model: Any, names: list[str], n_words: int = TOP_WORDS) -> list[Topic]:
-    """The topics of a model, the most common first."""
+def topics_of(
+    model: Any, names: list[str], n_words: int = TOP_WORDS, views: Sequence[TopicView] | None = None
+) -> list[Topic]:
+    """The topics of a model, the most common first, with what `views` add to them."""
     components, shares = model.components_, shares_of(model)
     mass = shares[:, None] * components
-    posterior = mass / np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
+    usual = mass.sum(axis=0)
+    posterior = mass / np.maximum(usual, np.finfo(float).tiny)
     topics = [
-        Topic(i, float(shares[i]), top_words(row, names, n_words), _distinctive(row, posterior[i], names))
+        Topic(
+            i,
+            float(shares[i]),
+            top_words(row, names, n_words, usual),
+            _distinctive(row, posterior[i], names) if len(components) > 1 else (),
+        )
         for i, row in enumerate(components)
     ]
-    if len(topics) == 1:
-        topics = [Topic(0, 1.0, topics[0].words, ())]
+    if views is not None:
+        topics = [_viewed(topic, view) for topic, view in zip(topics, checked_views(views, len(topics)), strict=True)]
     return sorted(topics, key=lambda topic: (-topic.share, topic.index))
+
+
+def checked_views(views: Sequence[TopicView], n_topics: int) -> Sequence[TopicView]:
+    if len(views) != n_topics:
+        raise InputError(
+            f"The 'views' parameter must be a TopicView for each of the {n_topics} topics. Got {len(views)} of them."
+        )
+    for view in views:
+        if view.reliability is not None and not 0.0 <= view.reliability <= 1.0:
+            raise InputError(f"The reliability of a TopicView must be from 0 to 1. Got {view.reliability!r} instead.")
+    return views
+
+
+def _viewed(topic: Topic, view: TopicView) -> Topic:
+    between = {printable(name): (float(low), float(high)) for name, _, low, high in view.words}
+    words = tuple(Word(*word[:3], *between.get(word.name, ())) for word in topic.words)
+    label = None if view.label is None else printable(view.label)
+    return replace(topic, words=words, label=label, reliability=view.reliability, intervals=between)
 
 
 def shares_of(model: Any) -> np.ndarray:
@@ -95,9 +147,9 @@ def shares_of(model: Any) -> np.ndarray:
     return shares
 
 
-def top_words(topic: np.ndarray, names: list[str], n_words: int) -> tuple[Word, ...]:
+def top_words(topic: np.ndarray, names: list[str], n_words: int, usual: np.ndarray | None = None) -> tuple[Word, ...]:
     order = np.argsort(-topic, kind="stable")[:n_words]
-    return tuple(Word(names[j], float(topic[j])) for j in order)
+    return tuple(Word(names[j], float(topic[j]), None if usual is None else float(usual[j])) for j in order)
 
 
 def _distinctive(topic: np.ndarray, posterior: np.ndarray, names: list[str]) -> tuple[Word, ...]:

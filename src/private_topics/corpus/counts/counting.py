@@ -167,17 +167,13 @@ def count_texts(
     folder : where to put that folder; None for the system's folder for temporary files.
     """
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
-    column_of = _column_lookup(_checked(vocabulary, tokeniser), tokeniser)
-    n_words = len(vocabulary)
-
-    def counted(chunk: Chunk) -> tuple[sp.csr_array, list[str | None]]:
-        words = number_words(chunk.texts, tokeniser)
-        columns = [column_of(word) for word in words.different]
-        counts = counts_of(*words.counts(columns, n_words), n_words)
-        return validate_counts(counts, caller="count_texts"), chunk.units
-
+    counted = _counter(vocabulary, tokeniser)
     groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
-    chunks = _in_order(counted, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
+    chunks = _in_order(
+        lambda chunk: (counted(chunk), chunk.units),
+        in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS),
+        _threads(n_jobs),
+    )
     try:
         counts.keep(_whole_blocks(chunks, groups), memory_bytes, None if folder is None else os.fspath(folder))
     except BaseException:
@@ -187,6 +183,34 @@ def count_texts(
         raise InputError("count_texts found no documents.")
     counts.groups, counts.unit_labels = groups.of_documents(), groups.labels
     return counts
+
+
+def counted_chunks(
+    texts: Iterable[str | Document],
+    vocabulary: Sequence[str],
+    tokeniser: Tokeniser,
+    then: Callable[[sp.csr_array], Result],
+    *,
+    n_jobs: int | None = None,
+) -> Iterator[Result]:
+    """What `then` makes of the counts of some documents after others, in order; it runs in the threads that count."""
+    counted = _counter(vocabulary, tokeniser)
+    return _in_order(
+        lambda chunk: then(counted(chunk)), in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs)
+    )
+
+
+def _counter(vocabulary: Sequence[str], tokeniser: Tokeniser) -> Callable[[Chunk], sp.csr_array]:
+    column_of = _column_lookup(_checked(vocabulary, tokeniser), tokeniser)
+    n_words = len(vocabulary)
+
+    def counted(chunk: Chunk) -> sp.csr_array:
+        words = number_words(chunk.texts, tokeniser)
+        columns = [column_of(word) for word in words.different]
+        counts = counts_of(*words.counts(columns, n_words), n_words)
+        return validate_counts(counts, caller="count_texts")
+
+    return counted
 
 
 def distinct_words(

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from private_topics.corpus.texts.source import Broken, Document, LineSource, Reading, TextSource, open_binary
+from private_topics.corpus.texts.source import (
+    Broken,
+    Classified,
+    Document,
+    LineSource,
+    Reading,
+    TextSource,
+    open_binary,
+)
 from private_topics.errors import InputError
 
 TEXT_SUFFIXES = (".txt", ".txt.gz")
@@ -21,13 +29,14 @@ LONGEST_LABEL_BYTES = 4_096
 class JSONLines(LineSource):
     """One JSON object per line; the text is one of its strings. A blank line is an empty document."""
 
-    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+    def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         if not decoded.strip() and problem is None:
             return self._document("", None, None)
         record = _parsed(decoded)
         if not isinstance(record, dict):
             return Broken(problem or "it is not a JSON object")
-        return self._document(record.get(self.reading.field), record.get(self.reading.unit), problem)
+        text, unit, by = (record.get(name) for name in (self.reading.field, self.reading.unit, self.reading.by))
+        return self._document(text, unit, problem, by)
 
 
 def _parsed(line: str) -> Any:
@@ -42,7 +51,7 @@ class TextLines(LineSource):
 
     has_fields = False
 
-    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+    def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         return self._document(decoded, None, problem)
 
 
@@ -66,7 +75,7 @@ def unit_labels(path: str | os.PathLike[str]) -> Iterator[str]:
 class _LabelLines(LineSource):
     """Records that have a unit and nothing else."""
 
-    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+    def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         return self._document("", decoded, problem)
 
 
@@ -81,7 +90,7 @@ class TextFolder(TextSource):
         if not self.files:
             raise self._problem("there are no *.txt files in this folder")
 
-    def _records(self) -> Iterator[Document | Broken]:
+    def _records(self) -> Iterator[Document | Classified | Broken]:
         for file in self.files:
             yield self._document(*self._read(file))
 

@@ -14,6 +14,7 @@ from typing import Any
 from private_topics.corpus.texts.source import (
     LARGEST_GROWTH,
     Broken,
+    Classified,
     Document,
     Reading,
     TextSource,
@@ -30,7 +31,6 @@ class ParquetTexts(TextSource):
 
     def __init__(self, path: Path, reading: Reading) -> None:
         super().__init__(path, replace(reading, encoding="utf-8"))
-        self._wanted = [name for name in (reading.field, reading.unit) if name is not None]
         with self._open() as file:
             self._check_columns(file.schema_arrow)
             self._check_sizes(file.metadata)
@@ -39,19 +39,24 @@ class ParquetTexts(TextSource):
         except InputError:
             self._batch_rows = 1  # some encodings cannot be read as dictionaries; the first pass reports damage
 
-    def _records(self) -> Iterator[Document | Broken]:
+    def _records(self) -> Iterator[Document | Classified | Broken]:
         with self._open() as file:
             for batch in _guarded_items(self.path, file.iter_batches(self._batch_rows, columns=self._wanted)):
                 columns = [_values(batch.column(name), self.reading.max_record_bytes + 1) for name in self._wanted]
                 for row in _guarded_items(self.path, zip(*columns, strict=True)):
                     yield self._record(*row)
 
-    def _record(self, value: Any, unit: Any = None) -> Document | Broken:
+    def _record(self, value: Any, *labels: Any) -> Document | Classified | Broken:
         text, problem = (None, None) if value is None else self._decoded(value)
-        if isinstance(unit, bytes):
-            unit, unit_problem = self._decoded(unit)
-            unit = unit if unit_problem is None else None
-        return self._document(text, unit, problem)
+        named = dict(zip(self._wanted[1:], map(self._label, labels), strict=True))
+        return self._document(text, named.get(self.reading.unit or ""), problem, named.get(self.reading.by or ""))
+
+    def _label(self, value: Any) -> Any:
+        """Whole numbers as they are; text that can be read, else nothing."""
+        if not isinstance(value, bytes):
+            return value
+        text, problem = self._decoded(value)
+        return text if problem is None else None
 
     def _open(self, **options: Any) -> Any:
         open_binary(self.path).close()  # its errors name the file and the reason
@@ -62,12 +67,17 @@ class ParquetTexts(TextSource):
 
         for name in self._wanted:
             if schema.names.count(name) != 1:
-                raise self._problem(f"it needs the column {name!r} (once)")
+                which = "field" if name == self.reading.field else "unit"
+                raise self._problem(
+                    f"it needs the column {name!r} (once). Name another with the {which!r} parameter (--{which}); "
+                    "`private-topics check` looks for it"
+                )
             kind = schema.field(name).type
             kind = kind.value_type if types.is_dictionary(kind) else kind
             is_text = types.is_string(kind) or types.is_large_string(kind)
-            if not is_text and not (name == self.reading.unit and types.is_integer(kind)):
-                wanted = "text or whole numbers" if name == self.reading.unit else "text"
+            labels = name != self.reading.field
+            if not is_text and not (labels and types.is_integer(kind)):
+                wanted = "text or whole numbers" if labels else "text"
                 raise self._problem(f"the column {name!r} must hold {wanted}")
 
     def _check_sizes(self, metadata: Any) -> None:
@@ -97,6 +107,18 @@ def parquet_metadata(path: Path) -> dict[bytes, bytes]:
     open_binary(path).close()
     schema = _guarded(path, arrow().parquet.read_schema, path)
     return dict(schema.metadata or {})
+
+
+def first_rows(path: Path, count: int) -> list[dict[str, Any]]:
+    """The text and whole numbers of the first rows, by column, for those who look at a file."""
+    from pyarrow import types
+
+    file = _guarded(path, arrow().parquet.ParquetFile, path)
+    schema = file.schema_arrow
+    flat = [one.name for one in schema if types.is_integer(one.type) or types.is_string(one.type)]
+    flat += [one.name for one in schema if types.is_large_string(one.type) or types.is_dictionary(one.type)]
+    batch = _guarded(path, next, file.iter_batches(count, columns=flat), None)
+    return [] if batch is None else _guarded(path, batch.to_pylist)
 
 
 def _values(column: Any, limit: int) -> Iterator[Any]:

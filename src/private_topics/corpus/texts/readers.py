@@ -64,6 +64,7 @@ def open_texts(
     encoding: str = "utf-8",
     strict: bool = False,
     max_record_bytes: int = DEFAULT_RECORD_BYTES,
+    by: str | None = None,
 ) -> TextSource:
     """The documents of a file or folder, as (text, unit) pairs to iterate as often as needed, read record by record.
 
@@ -77,8 +78,15 @@ def open_texts(
     strict : whether a broken record stops the run; otherwise it is an empty document. To look at a file, not for a
         private fit: that a run stops would say something certain about one document.
     max_record_bytes : a longer record is broken.
+    by : the field or column whose value names a document's class (a year, a ward), for `class_shares`: documents are
+        then (text, unit, class) triples, with None for the class of a record that has none.
     """
-    reading = Reading(field, unit, encoding, strict, max_record_bytes)
+    reading = Reading(field, unit, encoding, strict, max_record_bytes, by)
+    if not isinstance(path, str | os.PathLike) or "\n" in os.fspath(path):
+        raise InputError(
+            "The 'path' parameter of open_texts must name a file or folder. Texts in memory need no opening: pass "
+            "them to fit_texts, or a data frame to PrivateTopics."
+        )
     path = Path(path)
     found = detect_format(path) if format is None else format
     if found == COUNTS:

@@ -39,6 +39,8 @@ TOO_LONG = "it is longer than max_record_bytes"
 
 Document = tuple[str, str | None]
 """A text and the label of its unit (`None` where units are documents)."""
+Classified = tuple[str, str | None, str | None]
+"""The same with the label of its class (`None` where it has none): what a source read with `by` gives."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,14 @@ class Reading:
     encoding: str = "utf-8"
     strict: bool = False
     max_record_bytes: int = DEFAULT_RECORD_BYTES
+    by: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("field", self.field), ("unit", self.unit)):
-            if not (isinstance(value, str) and value) and not (name == "unit" and value is None):
+        for name, value in (("field", self.field), ("unit", self.unit), ("by", self.by)):
+            if not (isinstance(value, str) and value) and not (name != "field" and value is None):
                 raise _bad_parameter(name, "the name of a column", value)
+        if self.by in (self.field, self.unit) and self.by is not None:
+            raise _bad_parameter("by", "another column than those of the text and of the unit", self.by)
         size = self.max_record_bytes
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST_RECORD_BYTES:
             raise _bad_parameter("max_record_bytes", f"an int between 1 and {LARGEST_RECORD_BYTES}", size)
@@ -79,7 +84,10 @@ class Reading:
         except (LookupError, TypeError, ValueError):
             usable, name = False, ""
         if not usable or name.startswith(STATEFUL):
-            what = "an encoding that contains ASCII, such as 'utf-8' or 'latin-1' (convert UTF-16 files to UTF-8)"
+            what = (
+                "an encoding that contains ASCII, such as 'utf-8' or 'latin-1' (--encoding; convert UTF-16 files to "
+                "UTF-8)"
+            )
             raise _bad_parameter("encoding", what, self.encoding)
 
 
@@ -97,14 +105,21 @@ class TextSource(ABC):
         """Number (from 1) of the first broken record of the last pass. Confidential, like the texts."""
         self.left_out: int | None = None
         """Broken records of the last complete pass that belong to no unit, and were left out. Confidential, too."""
-        if reading.unit is not None and not self.has_fields:
-            raise self._problem("the 'unit' parameter names a column, and this format has none")
+        for name in ("unit", "by"):
+            if getattr(reading, name) is not None and not self.has_fields:
+                raise self._problem(f"the {name!r} parameter names a column, and this format has none")
+
+    @property
+    def _wanted(self) -> list[str]:
+        """The columns that a table must have."""
+        reading = self.reading
+        return [name for name in (reading.field, reading.unit, reading.by) if name is not None]
 
     @abstractmethod
-    def _records(self) -> Iterator[Document | Broken]:
-        """One pass over all records."""
+    def _records(self) -> Iterator[Any]:
+        """One pass over all records: `Document`, `Classified` where `by` is given, or `Broken`."""
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[Any]:
         seen = given = skipped = 0
         self.skipped = self.first_skipped = self.left_out = None
         for seen, record in enumerate(self._records(), start=1):
@@ -115,13 +130,16 @@ class TextSource(ABC):
                     raise self._problem(f"with strict=True a broken record stops the run: {record.problem}")
                 if self.reading.unit is not None and record.unit is None:
                     continue  # a document of no unit
-                record = "", record.unit
+                record = ("", record.unit) if self.reading.by is None else ("", record.unit, None)
             given += 1
             yield record
         if seen == 0:
             raise self._problem("it holds no documents")
         if given == 0:
-            raise self._problem(f"no record has a unit in the field {self.reading.unit!r}")
+            raise self._problem(
+                f"no record has a unit in the field {self.reading.unit!r}. Name another with the 'unit' parameter "
+                "(--unit); `private-topics check` looks for it"
+            )
         self.skipped, self.left_out = skipped, seen - given
 
     def _decoded(self, raw: bytes) -> tuple[str, str | None]:
@@ -133,8 +151,8 @@ class TextSource(ABC):
         except ValueError:
             return raw.decode(self.reading.encoding, "replace"), f"it is not {self.reading.encoding}"
 
-    def _document(self, text: Any, unit: Any, problem: str | None) -> Document | Broken:
-        """The document made of a record's text and unit; `problem` where it was read with damage."""
+    def _document(self, text: Any, unit: Any, problem: str | None, by: Any = None) -> Document | Classified | Broken:
+        """The document made of a record's text, unit and class; `problem` where it was read with damage."""
         label = None
         if self.reading.unit is not None:
             label = unit_label(unit)
@@ -142,7 +160,9 @@ class TextSource(ABC):
                 return Broken(problem or "it has no unit")
         if problem is None and not isinstance(text, str):
             problem = f"it has no text in the field {self.reading.field!r}"
-        return (text, label) if problem is None else Broken(problem, label)
+        if problem is not None:
+            return Broken(problem, label)
+        return (text, label) if self.reading.by is None else (text, label, unit_label(by))
 
     def _problem(self, what: str) -> InputError:
         return InputError(f"{str(self.path)!r} cannot be used: {what}.")
@@ -159,12 +179,12 @@ class LineSource(TextSource):
     number of lost records is unknown.
     """
 
-    def _records(self) -> Iterator[Document | Broken]:
+    def _records(self) -> Iterator[Document | Classified | Broken]:
         for line in self._lines():
             yield self._record(*self._decoded(line)) if isinstance(line, bytes) else Broken(TOO_LONG)
 
     @abstractmethod
-    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+    def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         """The document in the characters of a record; `problem` where they were read with damage."""
 
     def _lines(self) -> Iterator[bytes | Oversized]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from private_topics.corpus.texts.source import (
     TOO_LONG,
     Broken,
+    Classified,
     Document,
     LineSource,
     Oversized,
@@ -54,16 +55,20 @@ class DelimitedText(LineSource):
         if header is None:
             raise self._problem("it holds no documents")
         names, problem = self._decoded(header) if isinstance(header, bytes) else ("", TOO_LONG)
-        wanted = [name for name in (reading.field, reading.unit) if name is not None]
+        wanted = self._wanted
         for delimiter in DELIMITERS[kind]:
             self._pattern = field_pattern(delimiter)
             self._names, stop = split_row(names, self._pattern)
             if problem is None and stop > len(names) and all(self._names.count(name) == 1 for name in wanted):
                 return
         named = " and ".join(map(repr, wanted))
-        raise self._problem(f"its first line must name its columns, {named} among them (once)")
+        raise self._problem(
+            f"its first line must name its columns, {named} among them (once), in {reading.encoding}. Name others "
+            "with the 'field' and 'unit' parameters (--field, --unit), or its 'encoding' (--encoding); "
+            "`private-topics check` looks for them"
+        )
 
-    def _records(self) -> Iterator[Document | Broken]:
+    def _records(self) -> Iterator[Document | Classified | Broken]:
         lines = self._lines()
         next(lines)
         for line in lines:
@@ -74,12 +79,14 @@ class DelimitedText(LineSource):
             else:
                 yield Broken(TOO_LONG)
 
-    def _record(self, decoded: str, problem: str | None) -> Document | Broken:
+    def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         fields, stop = split_row(decoded, self._pattern)
         if stop <= len(decoded) or len(fields) != len(self._names):
             return Broken(problem or "it has a different number of fields than the header, or a misplaced quote")
         named: dict[str | None, str] = dict(zip(self._names, fields, strict=True))
-        return self._document(named[self.reading.field], named.get(self.reading.unit), problem)
+        return self._document(
+            named[self.reading.field], named.get(self.reading.unit), problem, named.get(self.reading.by)
+        )
 
     def _whole_row(self, first: bytes, lines: Iterator[bytes | Oversized]) -> bytes:
         """`first` and, if it ends in an open quote, the lines up to the one whose odd quotes close it."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from private_topics.corpus.words.phrases import JOINS
 from private_topics.corpus.words.tokens import LETTER, SEPARATOR, Tokeniser, character_classes
 
 PRIME = np.uint64(1_099_511_628_211)  # FNV-1a, 64 bits
@@ -44,7 +45,7 @@ class NumberedWords:
 
 
 def number_words(texts: Sequence[str], tokeniser: Tokeniser) -> NumberedWords:
-    """The words of texts, before stop words, lengths and stems are considered."""
+    """The words and phrases of texts, before stop words, lengths and stems are considered."""
     folded = tokeniser.folded
     encoded = [folded(text).encode("utf-8", "surrogatepass") for text in texts]  # a lone surrogate separates words
     joined = b"".join(encoded)
@@ -53,7 +54,16 @@ def number_words(texts: Sequence[str], tokeniser: Tokeniser) -> NumberedWords:
     found, pointers = _find_words(buffer, ends, character_classes(tokeniser.digits), SEED)
     numbers, first = _number(found)
     spans = zip(found.starts[first].tolist(), found.stops[first].tolist(), strict=True)
-    return NumberedWords(numbers, pointers, [joined[start:stop] for start, stop in spans])
+    different = [joined[start:stop] for start, stop in spans]
+    if not tokeniser.phrases:
+        return NumberedWords(numbers, pointers, different)
+
+    def joins(word: int) -> bool:
+        return not joined[found.stops[word] : found.starts[word + 1]].strip(JOINS.encode())
+
+    stems = [tokeniser.stem(word.decode()) for word in different]
+    numbers, pointers, phrases = tokeniser.joined_words.join(numbers, pointers, stems, joins)
+    return NumberedWords(numbers, pointers, different + [phrase.encode() for phrase in phrases])
 
 
 @njit(cache=True, nogil=True)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 
 LONGEST_WORD = 1_000
@@ -116,6 +117,13 @@ def named_word_list(
     every = [word for word in listed if is_word(word)]
     words = (every if usable is None else usable(every))[: DEFAULT_SIZE if size is None else size]
     return WordList(f"wordfreq {version('wordfreq')}, {name}, the {len(words):,} most frequent", tuple(words))
+
+
+def with_phrases(words: WordList, tokeniser: Tokeniser) -> WordList:
+    """A public list and the phrases of a tokeniser, which are public too: no phrase would be counted otherwise."""
+    listed = set(words.words)
+    phrases = tuple(name for name in tokeniser.joined_words.names if name not in listed)
+    return WordList(f"{words.name} and {len(phrases):,} phrases", words.words + phrases) if phrases else words
 
 
 def is_word(token: Any) -> bool:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.errors import InputError
-from private_topics.paper.experiments.methods import NOT_PRIVATE, PRIVATE, SCALED
+from private_topics.paper.experiments.methods import METHODS, NOT_PRIVATE, ORACLE, PRIVATE
 from private_topics.paper.experiments.noise_free import LARGEST_DISTANCE
 from private_topics.paper.experiments.paper_points import ERRORS, PERPLEXITY, Curve
 from private_topics.paper.experiments.rows import LEFT_OUT, REFUSED, Row, median, selected, status
+from private_topics.paper.experiments.synthetic_error import error_key
 
 STYLES: dict[str, dict[str, Any]] = {
     "config 1": {"color": "#08519c", "marker": "o"},
@@ -28,6 +29,10 @@ SUFFIXES: dict[str, dict[str, Any]] = {
     "published": {"linestyle": "-"},
     "proved": {"linestyle": "--", "markerfacecolor": "white"},
     "scaled": {"linestyle": ":", "alpha": 0.75},
+    "printed": {"linestyle": "-.", "alpha": 0.75},
+    "code": {"linestyle": "--", "alpha": 0.4},
+    "unscaled": {"linestyle": ":", "alpha": 0.75},
+    "oracle": {"linestyle": ":", "alpha": 0.4},
 }
 
 CUT_OFF = 3.0  # times the perplexity of word frequencies: worse is named below the axis
@@ -61,7 +66,7 @@ def _curves(axis: Any, rows: Sequence[Row], key: str, **wanted: Any) -> list[str
     """Draw every method that has a number; return those that refused at some epsilon, with the epsilons."""
     refused = []
     chosen = selected(rows, **wanted)
-    for method in (*PRIVATE, *SCALED, *NOT_PRIVATE):
+    for method in METHODS:
         mine = selected(chosen, method=method)
         if method in NOT_PRIVATE:
             value = median(mine, key)
@@ -104,13 +109,13 @@ def _paper_curves(axis: Any, curves: dict[str, Curve]) -> None:
 def draw_errors(name: str, rows: Sequence[Row], path: Path) -> None:
     plt = pyplot()
     figure, (ours, paper) = plt.subplots(1, 2, figsize=(11, 7.2), sharey=True, layout="constrained")
-    refused = _curves(ours, rows, "error")
-    _paper_curves(paper, ERRORS[name])
+    refused = _curves(ours, [row for row in rows if row["method"] not in ORACLE], error_key(name))
+    _paper_curves(paper, ERRORS[name[:9]])
     first = rows[0]
     size = f"α₀ = {first['alpha0']:g}, N = {first['documents']:,.0f}, d = {first['words']:.0f}"
     _plain_scale(plt, ours)
     ours.set(ylabel="error (smaller is better)", title=f"measured: {size}, k = {first['topics']:.0f}")
-    paper.set(title=f"the paper's figure {name[-2:]}, as plotted")
+    paper.set(title=f"the paper's figure {name[7:9]}, as plotted")
     _notes(ours, "composite ε (δ = 1e-7)", _refusals(refused))
     _notes(paper, "composite ε (δ = 1e-7)", [])
     for axis in (ours, paper):

@@ -11,8 +11,8 @@ import numpy as np
 from private_topics.fits.choice import placements
 from private_topics.fits.published import Published
 from private_topics.paper.bounds import gap_of_eigenvalues
-from private_topics.paper.experiments.methods import noise_shortfall, published_fit
 from private_topics.paper.experiments.paper_points import GAPS, SINGULAR_VALUES
+from private_topics.paper.experiments.readings import noise_shortfall, published_fit
 from private_topics.paper.experiments.rows import LEFT_OUT, MEASURED, Row
 from private_topics.paper.experiments.synthetic_error import DELTA, QUICK, SETTINGS, TOPICS, WORDS, Setting
 from private_topics.paper.utility_bounds import Quantities, utility_table

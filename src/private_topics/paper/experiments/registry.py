@@ -10,11 +10,13 @@ from pathlib import Path
 from private_topics.errors import InputError
 from private_topics.fits.choice import placements
 from private_topics.paper.experiments import drawing, noise_free, synthetic_error, wikipedia
-from private_topics.paper.experiments.rows import Row, read_rows, write_rows
+from private_topics.paper.experiments.methods import METHODS
+from private_topics.paper.experiments.rows import Row, kept_rows, read_rows, with_provenance, write_rows
 from private_topics.paper.experiments.summary import write_pages
 from private_topics.paper.graph_picture import write_pictures
 
 ALL = "all"
+FIGURE_TWO = synthetic_error.SETTINGS | synthetic_error.AUTHORS
 POINTS, PICTURE, QUICK_MARK = "points.csv", "figure.png", "quick-run"
 
 
@@ -28,10 +30,12 @@ class Experiment:
 
 
 def _errors(name: str) -> Experiment:
-    full, quick = synthetic_error.SETTINGS[name], synthetic_error.QUICK[name]
+    full, small = FIGURE_TWO[name], synthetic_error.QUICK[name]
+    where = "" if full.lengths is None else f", documents of {full.lengths[0]:,} to {full.lengths[1]:,} words"
     return Experiment(
-        f"Figure {name[-2:]}: error against epsilon, alpha0 = {full.alpha0:g}, N = {full.documents:,}",
-        lambda *, quick, seed, small=quick, large=full: synthetic_error.measure(small if quick else large, seed),
+        f"Figure {name[7:9]}: error against epsilon, alpha0 = {full.alpha0:g}, N = {full.documents:,}, "
+        f"d = {full.words}{where}",
+        lambda *, quick, seed, methods=None: synthetic_error.measure(small if quick else full, seed, methods),
         partial(drawing.draw_errors, name),
     )
 
@@ -42,7 +46,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         lambda *, quick, seed: noise_free.graph_rows(),
         lambda rows, path: write_pictures(path.parent, placements().values()),
     ),
-    **{name: _errors(name) for name in synthetic_error.SETTINGS},
+    **{name: _errors(name) for name in FIGURE_TWO},
     "figure-3a": Experiment(
         "Figure 3a: the k-th singular value of M2 against alpha0",
         noise_free.singular_values,
@@ -68,11 +72,20 @@ def names() -> dict[str, str]:
     return {name: experiment.title for name, experiment in EXPERIMENTS.items()}
 
 
-def reproduce(name: str, *, quick: bool = False, out: str | Path = "reproduction", seed: int = 0) -> list[Path]:
+def reproduce(
+    name: str,
+    *,
+    quick: bool = False,
+    out: str | Path = "reproduction",
+    seed: int = 0,
+    methods: Sequence[str] | None = None,
+) -> list[Path]:
     """Measure one figure or table, or "all" of them, and write rows, picture, page and the overview under `out`.
 
-    `quick` runs on small corpora in seconds. Returns the folders written.
+    `quick` runs on small corpora in seconds. `methods` measures some methods of figure 2 again and keeps the stored
+    rows of the others. Returns the folders written.
     """
+    _check_methods(name, methods)
     if name != ALL and name not in EXPERIMENTS:
         raise InputError(f"There is no experiment {name!r}. Choose {ALL!r} or one of: {', '.join(EXPERIMENTS)}.")
     drawing.pyplot()  # a missing extra should fail before hours of work
@@ -82,7 +95,9 @@ def reproduce(name: str, *, quick: bool = False, out: str | Path = "reproduction
     for each in EXPERIMENTS if name == ALL else (name,):
         folder = out / each
         folder.mkdir(parents=True, exist_ok=True)
-        write_rows(folder / POINTS, EXPERIMENTS[each].measure(quick=quick, seed=seed))
+        chosen = {} if methods is None else {"methods": methods}
+        rows = EXPERIMENTS[each].measure(quick=quick, seed=seed, **chosen)
+        write_rows(folder / POINTS, with_provenance(rows, kept_rows(folder / POINTS, methods)))
         redraw(out, each)
         folders.append(folder)
     return folders
@@ -93,6 +108,15 @@ def redraw(out: Path, name: str) -> None:
     EXPERIMENTS[name].draw(read_rows(out / name / POINTS), out / name / PICTURE)
     present = {each: read_rows(out / each / POINTS) for each in EXPERIMENTS if (out / each / POINTS).exists()}
     write_pages(out, names(), present, quick=(out / QUICK_MARK).exists())
+
+
+def _check_methods(name: str, methods: Sequence[str] | None) -> None:
+    unknown = [] if methods is None else [method for method in methods if method not in METHODS]
+    if unknown or (methods is not None and name not in FIGURE_TWO):
+        raise InputError(
+            f"The 'methods' parameter of reproduce must be methods of a figure 2: {', '.join(METHODS)}. "
+            f"Got {methods!r} for {name!r} instead."
+        )
 
 
 def _check_kind(out: Path, quick: bool) -> None:

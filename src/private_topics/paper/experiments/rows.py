@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import csv
+import datetime
+import math
 import statistics
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from private_topics._version import __version__
+
 Row = dict[str, Any]
+MEASURED_AT, UNRECORDED = "measured_at", "not recorded"
 TEXTS = frozenset(
     ["method", "status", "corpus", "setting", "configuration", "edges", "cut", "minimal", "topic", "top_words"]
-)
+) | {MEASURED_AT}
 """Columns of text; all others hold numbers, and an empty cell is None."""
 DIGITS = 6
 MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
@@ -20,10 +26,40 @@ MEASURED, REFUSED, LEFT_OUT = "measured", "refused", "left out"
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Floats with six significant digits; an empty cell for None."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
         writer.writeheader()
         for row in rows:
             writer.writerow({key: _written(value) for key, value in row.items()})
+
+
+def kept_rows(path: Path, methods: Sequence[str] | None) -> list[Row]:
+    """The stored rows of methods that are not measured again; none where all are."""
+    if methods is None or not path.exists():
+        return []
+    return [row for row in read_rows(path) if row["method"] not in methods]
+
+
+def with_provenance(rows: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
+    """Every row says where it was measured; rows from before that say that nobody knows."""
+    line = _provenance()
+    return [*({**row, MEASURED_AT: line} for row in rows), *({MEASURED_AT: UNRECORDED} | row for row in kept)]
+
+
+def _provenance() -> str:
+    """Version, commit where the code lies in a repository, and day."""
+    found = f"private-topics {__version__}"
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if commit:
+        found += f", commit {commit}" + (" with changes" if _git("status", "--porcelain", "--", ".") else "")
+    return f"{found}, {datetime.date.today().isoformat()}"
+
+
+def _git(*arguments: str) -> str:
+    source = Path(__file__).resolve().parents[2]
+    try:
+        return subprocess.run(["git", *arguments], cwd=source, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -76,6 +112,13 @@ def shown(rows: Sequence[Row], key: str, method: str, **wanted: object) -> str:
     return number(value) if value is not None else status(rows, method=method, **wanted)
 
 
+def spread(rows: Sequence[Row], key: str, method: str, **wanted: object) -> str:
+    """The median and, where there are several draws, the least and the largest in brackets."""
+    values = [row[key] for row in selected(rows, method=method, **wanted) if row[key] is not None]
+    told = shown(rows, key, method, **wanted)
+    return f"{told} [{number(min(values))}, {number(max(values))}]" if len(values) > 1 else told
+
+
 def listed(rows: Sequence[Row], key: str, methods: Iterable[str], **wanted: object) -> str:
     """Each method with what is shown of it."""
     return ", ".join(f"{method} {shown(rows, key, method, **wanted)}" for method in methods)
@@ -83,6 +126,8 @@ def listed(rows: Sequence[Row], key: str, methods: Iterable[str], **wanted: obje
 
 def number(value: float) -> str:
     """Three significant digits; all digits of a perplexity."""
+    if value == math.inf:
+        return "∞"
     return f"{value:,.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"
 
 

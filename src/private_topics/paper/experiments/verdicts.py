@@ -9,14 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from private_topics.paper.experiments.methods import (
-    PROVED,
-    PUBLISHED,
-    SCALED,
-    SEQUENTIAL,
-    VARIATIONAL,
-    noise_shortfall,
-)
+from private_topics.paper.experiments.figure_two import FIGURE_TWO, NOT_REPRODUCED, REPRODUCED, ReadingsVerdict
+from private_topics.paper.experiments.methods import PROVED, PUBLISHED, SEQUENTIAL, VARIATIONAL
 from private_topics.paper.experiments.noise_free import LARGEST_DISTANCE
 from private_topics.paper.experiments.rows import (
     REFUSED,
@@ -30,15 +24,11 @@ from private_topics.paper.experiments.rows import (
     shown,
     status,
 )
+from private_topics.paper.experiments.synthetic_error import error_key
 
-REPRODUCED = "reproduced"
-NOT_REPRODUCED = "not reproduced"
-TOO_LITTLE_NOISE = "reproduced only because the noise was too small"
 THIRD = 1.0 / 3.0
 PROMISED_EPSILONS = (1.0, 3.0)
 WIKIPEDIA_TOPICS = 25
-NEAR = 1.5
-"""An error within this factor of another is called equal to it: the paper's figures show no finer difference."""
 
 
 @dataclass(frozen=True)
@@ -53,108 +43,6 @@ def _judged(name: str, claim: str, holds: bool, evidence: str) -> Verdict:
     return Verdict(name, claim, REPRODUCED if holds else NOT_REPRODUCED, evidence)
 
 
-# -- figure 2 -------------------------------------------------------------------------------------------------------
-
-
-def beats_variational(name: str, rows: Sequence[Row]) -> Verdict:
-    """ "Under every configuration" the error is below that of private variational inference."""
-    compared = levels(selected(rows, method=VARIATIONAL))
-    pairs = [
-        (
-            median(rows, "error", method=method, epsilon=level),
-            median(rows, "error", method=VARIATIONAL, epsilon=level),
-        )
-        for method in PUBLISHED
-        for level in compared
-    ]
-    won = sum(ours is not None and rival is not None and ours < rival for ours, rival in pairs)
-    refused = sum(ours is None for ours, _ in pairs)
-    top = max(compared)
-    return _judged(
-        name,
-        "every configuration has a smaller error than private variational inference",
-        won == len(pairs),
-        f"as published, {won} of {len(pairs)} points are below vi and {refused} are refused; at epsilon = {top:g}: "
-        + listed(rows, "error", (*PUBLISHED, VARIATIONAL), epsilon=top),
-    )
-
-
-def first_and_second(name: str, rows: Sequence[Row]) -> Verdict:
-    """Configuration 2 is better at small epsilon, 1 at large; both are better than 3 and 4."""
-    low, high = min(levels(rows)), max(levels(rows))
-    at_low = best(rows, "error", PUBLISHED, epsilon=low)
-    at_high = best(rows, "error", PUBLISHED, epsilon=high)
-    holds = at_low is not None and at_high is not None and (at_low[0], at_high[0]) == (PUBLISHED[1], PUBLISHED[0])
-    return _judged(
-        name,
-        "configuration 2 is best at small epsilon, configuration 1 at large epsilon",
-        holds,
-        "; ".join(f"epsilon = {level:g}: {listed(rows, 'error', PUBLISHED, epsilon=level)}" for level in (low, high)),
-    )
-
-
-def last_two_worse(name: str, rows: Sequence[Row]) -> Verdict:
-    """Configurations 3 and 4 are worse than 1 and 2; a refusal is worse than any number."""
-    worse = 0
-    for level in levels(rows):
-        first = best(rows, "error", PUBLISHED[:2], epsilon=level)
-        last = best(rows, "error", PUBLISHED[2:], epsilon=level)
-        worse += first is not None and (last is None or last[1] > first[1])
-    refused = sum(
-        status(rows, method=method, epsilon=level) == REFUSED for method in PUBLISHED[2:] for level in levels(rows)
-    )
-    return _judged(
-        name,
-        "configurations 3 and 4 are worse than 1 and 2 throughout",
-        worse == len(levels(rows)),
-        f"at {worse} of {len(levels(rows))} epsilons; {refused} of their {2 * len(levels(rows))} points are refused",
-    )
-
-
-def better_with_few_documents(name: str, rows: Sequence[Row]) -> Verdict:
-    """Configuration 2 stands out at N = 1,000: that is, it is below the rest and below knowing nothing, in L2."""
-    high, nothing = max(levels(rows)), median(rows, "error_l2", method="unigram") or 0.0
-
-    def holds(methods: Sequence[str]) -> bool:
-        found = best(rows, "error_l2", methods, epsilon=high)
-        return found is not None and found[0] == methods[1] and found[1] < nothing
-
-    return Verdict(
-        name,
-        "configuration 2 emerges as better with few documents",
-        _by_noise(holds, PUBLISHED),
-        f"L2 at epsilon = {high:g}: {listed(rows, 'error_l2', (*PUBLISHED, *SCALED), epsilon=high)}; "
-        f"word frequencies alone {nothing:.3g}, without noise {shown(rows, 'error_l2', 'unnoised')}",
-    )
-
-
-def as_good_as_unnoised(name: str, rows: Sequence[Row]) -> Verdict:
-    """Configurations 1 and 2 reach the L2 error of the method without noise (the paper's curves meet at 0.264)."""
-    high, alpha0 = max(levels(rows)), rows[0]["alpha0"]
-    target = median(rows, "error_l2", method="unnoised") or 0.0
-    nothing = median(rows, "error_l2", method="unigram") or 0.0
-
-    def holds(methods: Sequence[str]) -> bool:
-        found = [median(rows, "error_l2", method=method, epsilon=high) for method in methods]
-        return any(value is not None and value <= NEAR * target and value < nothing for value in found)
-
-    return Verdict(
-        name,
-        "configurations 1 and 2 reach the error of the method without noise",
-        _by_noise(holds, PUBLISHED[:2]),
-        f"L2 at epsilon = {high:g}: {listed(rows, 'error_l2', (*PUBLISHED[:2], *SCALED), epsilon=high)}; unnoised "
-        f"{target:.3g}, word frequencies alone {nothing:.3g}. 'scaled': moments as in figure 3a, noise as for M2 and "
-        f"M3, {noise_shortfall(alpha0):,.0f} times too little",
-    )
-
-
-def _by_noise(holds: Callable[[Sequence[str]], bool], published: Sequence[str]) -> str:
-    """Whether a claim holds with the published noise, or only where the noise was too small."""
-    if holds(published):
-        return REPRODUCED
-    return TOO_LITTLE_NOISE if holds(SCALED) else NOT_REPRODUCED
-
-
 # -- figures 3 and 4, tables ----------------------------------------------------------------------------------------
 
 
@@ -163,6 +51,7 @@ def values_grow(name: str, rows: Sequence[Row]) -> Verdict:
     values = [row["singular_value"] for row in rows]
     scaled = [row["scaled"] for row in rows]
     above = [row["alpha0"] for row in rows if row["paper"] > row["largest_possible"]]
+    beyond = [row["alpha0"] for row in rows if row["paper"] > largest_of_any_corpus(row["alpha0"], row["topics"])]
     rises = all(later > former for former, later in pairwise(values))
     scaled_rises = all(later > former for former, later in pairwise(scaled))
     return _judged(
@@ -171,8 +60,18 @@ def values_grow(name: str, rows: Sequence[Row]) -> Verdict:
         rises,
         f"it goes from {values[0]:.3g} to {values[-1]:.3g}; that of alpha0(alpha0+1) M2 "
         f"{'rises' if scaled_rises else 'does not rise throughout'}, from {scaled[0]:.3g} to {scaled[-1]:.3g}. "
-        "The plotted value is above the largest possible at alpha0 = " + ", ".join(f"{value:g}" for value in above),
+        f"The plotted value is above the model's bound at alpha0 = {_values(above)}, above that of any corpus at "
+        f"{_values(beyond)}",
     )
+
+
+def largest_of_any_corpus(alpha0: float, k: float) -> float:
+    """`(1 + a)/k`: the nuclear norms of E2 and of the mean product are at most one."""
+    return (1.0 + alpha0 / (alpha0 + 1.0)) / k
+
+
+def _values(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in numbers)
 
 
 def gap_grows(name: str, rows: Sequence[Row]) -> Verdict:
@@ -274,9 +173,6 @@ def bounds_say_something(name: str, rows: Sequence[Row]) -> Verdict:
 Judge = Callable[[str, Sequence[Row]], Verdict]
 CLAIMS: Mapping[str, tuple[Judge, ...]] = {
     "figure-1": (are_cuts,),
-    "figure-2a": (beats_variational, first_and_second, last_two_worse),
-    "figure-2b": (beats_variational, better_with_few_documents),
-    "figure-2c": (beats_variational, as_good_as_unnoised),
     "figure-3a": (values_grow,),
     "figure-3b": (gap_grows,),
     "figure-4": (perplexity_beats_variational, third_gains_with_topics),
@@ -286,8 +182,13 @@ CLAIMS: Mapping[str, tuple[Judge, ...]] = {
 
 
 def verdicts(name: str, rows: Sequence[Row]) -> list[Verdict]:
-    """The verdicts on all claims that the paper rests on this figure or table."""
-    return [judge(name, rows) for judge in CLAIMS[name]]
+    """The verdicts on all claims that the paper rests on this figure or table, figure 2 aside."""
+    return [judge(name, rows) for judge in CLAIMS.get(name, ())]
+
+
+def readings_verdicts(name: str, rows: Sequence[Row]) -> list[ReadingsVerdict]:
+    """The same for figure 2, by reading."""
+    return [judge(name, rows) for judge in FIGURE_TWO.get(name, ())]
 
 
 # -- our promises ---------------------------------------------------------------------------------------------------
@@ -315,9 +216,10 @@ class Promise:
 def promises(rows_of: Mapping[str, Sequence[Row]], error: str = "error") -> list[Promise]:
     """All comparisons for which there are rows; `error` is "error" or "error_l2"."""
     found: list[Promise] = []
-    for name in ("figure-2a", "figure-2b", "figure-2c"):
+    for name in FIGURE_TWO:
         if name in rows_of:
-            found += _compared(name, rows_of[name], error, THIRD)
+            key = error_key(name)
+            found += _compared(name, rows_of[name], error if key == "error" else key, THIRD)
     if "figure-4" in rows_of:
         rows = [row for row in rows_of["figure-4"] if row["topics"] == WIKIPEDIA_TOPICS]
         if rows:

@@ -40,6 +40,7 @@ from private_topics.privacy.ledger.file import (
     prepare,
 )
 from private_topics.privacy.ledger.in_memory import Ledger, checked_set_aside
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.ledger.reservations import SET_ASIDE, Reservation, admits, refusal, reservation_of
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE
 
@@ -51,6 +52,8 @@ class DurableLedger(Ledger):
 
     `label` is written with each of this ledger's reservations, and so is `who`: if not given, the environment
     variable PRIVATE_TOPICS_WHO, else the login name. `key`: the secret under which ids were registered, if they were.
+    `requested_by`, `approved_by`, `reason`: who asked for the fits of this ledger object, who approved them and why;
+    written with each reservation, and kept in the model (`sign_off_`).
     """
 
     def __init__(
@@ -61,11 +64,15 @@ class DurableLedger(Ledger):
         label: str = "",
         who: str | None = None,
         key: bytes | None = None,
+        requested_by: str = "",
+        approved_by: str = "",
+        reason: str = "",
     ) -> None:
         self.path = os.path.abspath(os.fspath(path))
         self.corpus = _checked_name("corpus", corpus)
         self.label = _checked_name("label", label, empty=True)
         self.who = None if who is None else _checked_name("who", who, empty=True)
+        self.request = Request(requested_by, approved_by, reason)
         self._key = checked_key(key)
         self._read()
 
@@ -173,7 +180,7 @@ class DurableLedger(Ledger):
                 raise refusal(books.total, reservation)
             origin = {"who": who_runs() if self.who is None else self.who, "unit": unit, "neighbours": neighbours}
             origin["ids"] = books.binding.ids.partition(":")[0]
-            said = {name: value for name, value in origin.items() if value}
+            said = {name: value for name, value in origin.items() if value} | self.request.said
             number = books.append(connection, reservation, day, self.label, _noted_text("settings", settings, said))
             connection.execute("COMMIT")
             return number

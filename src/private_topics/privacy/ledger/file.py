@@ -23,6 +23,8 @@ from private_topics.errors import LedgerError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.ledger.binding import UNITS, Binding
 from private_topics.privacy.ledger.in_memory import checked_set_aside
+from private_topics.privacy.ledger.request import LONGEST as LONGEST_ENTRIES
+from private_topics.privacy.ledger.request import Request, is_entry
 from private_topics.privacy.ledger.reservations import Reservation
 
 APPLICATION_ID = 0x70744C67
@@ -43,7 +45,7 @@ WAIT_SECONDS = 60.0
 LONGEST_NAME, LONGEST_SETTINGS, LONGEST_ROW = 200, 10_000, 2**18
 RESULTS_WIDTH = 256
 """Characters, blanks included, of what a fit notes at its end: its row then stays where it is."""
-ORIGIN = ("who", "what", "library", "unit", "neighbours", "ids")
+ORIGIN = ("who", "what", "library", "unit", "neighbours", "ids", *LONGEST_ENTRIES)
 """What a row says of its fit among the settings, and an entry by name."""
 # Nothing in an untrusted file is executed: no functions from its schema, no mapped memory, cells checked as read.
 SAFETY = (
@@ -63,7 +65,8 @@ class LedgerEntry:
     `time` is the day (UTC) on which the fit began; rows of earlier versions have the time of their reservation.
     `who` ran it; `what` it was ("fit", "vocabulary") and the version of the `library`; the `unit` and the relation of
     `neighbours` that it protects; `ids`: under which registration of ids, if any. `digest`: the SHA-256 of the file
-    of what it made. Rows of earlier versions say nothing of this.
+    of what it made. `requested_by`, `approved_by`, `reason`: who asked for it, who approved it and why, where that
+    was given. Rows of earlier versions say nothing of this.
     """
 
     id: int
@@ -81,6 +84,14 @@ class LedgerEntry:
     neighbours: str = ""
     ids: str = ""
     digest: str = ""
+    requested_by: str = ""
+    approved_by: str = ""
+    reason: str = ""
+
+    @property
+    def request(self) -> Request:
+        """Who asked for it, who approved it and why."""
+        return Request(self.requested_by, self.approved_by, self.reason)
 
 
 @contextmanager
@@ -232,6 +243,8 @@ def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
 
 def _says(name: str, value: Any) -> bool:
     """Whether a setting of this name is what this version writes; earlier rows may hold anything."""
+    if name in LONGEST_ENTRIES:
+        return is_entry(name, value)
     return isinstance(value, str) and len(value) <= LONGEST_NAME and (name != "unit" or value in UNITS)
 
 

@@ -17,7 +17,9 @@ from typing import Any, NoReturn, Self
 from private_topics._version import __version__
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger import unledgered
 from private_topics.privacy.ledger.binding import Binding, checked_neighbours, checked_unit, today
+from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.ledger.reservations import (
     SET_ASIDE,
     Guarantee,
@@ -186,11 +188,17 @@ class FitAccount:
             ledger.require(neighbours=neighbours)
 
     @property
-    def reserve(self) -> Callable[..., None] | None:
-        """What a run calls before its first draw; None without a ledger."""
-        return None if self._ledger is None else self._reserve
+    def request(self) -> Request:
+        """Who asked for the fit, who approved it and why, as far as the ledger was told."""
+        found = getattr(self._ledger, "request", None)
+        return found if isinstance(found, Request) else Request()
 
-    def _reserve(self, budget: PrivacyBudget, **kind: Any) -> None:
+    def reserve(self, budget: PrivacyBudget, **kind: Any) -> None:
+        """What a run calls before its first draw; without a ledger the fit is only counted (`unledgered.py`)."""
+        if self._ledger is None:
+            if self._settings.get("private", True) and self._settings.get("calibration", "proved") == "proved":
+                unledgered.UNLEDGERED.add(budget)
+            return
         if self._keeps_rows:
             kind |= {"settings": self._settings, "ids": self._ids, "day": self._day}
         if self._keeps_rows or isinstance(self._ledger, Ledger):

@@ -1,0 +1,83 @@
+"""The topics of a model, one object each: what a table, a data frame, an export or a notebook shows of them.
+
+Everything here is a function of the fitted topics and prior, which are released values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from private_topics.errors import InputError
+from private_topics.evaluation.labels import labels_of
+from private_topics.parameters import check_integer
+
+LABEL_WORDS, LEADING, RELEVANCE = 3, 30, 0.3
+"""Words of a label, out of the most probable ones; how much their probability counts beside their lift."""
+
+
+@dataclass(frozen=True)
+class TopicWord:
+    """A word of a topic, with an interval for its probability where one is known."""
+
+    word: str
+    probability: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic: its words, most probable first; how common it is; how surely it would come out again, if known.
+
+    `number` is its row in `components_`, from 0.
+    """
+
+    number: int
+    label: str
+    words: tuple[TopicWord, ...]
+    share: float
+    reliability: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.share:.1%}): {' '.join(word.word for word in self.words)}"
+
+
+def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, ...]:
+    """The topics of a fitted model with their `n` most probable words, in the order of its rows.
+
+    `reliability`: what `private_topics.reliability(model)` found, for intervals and how surely a topic comes again.
+    """
+    check_integer(n, "n", "topics_of", 1)
+    names, components, shares = word_names(model), model.components_, shares_of(model)
+    if reliability is not None and reliability.low.shape != components.shape:
+        raise InputError("The 'reliability' parameter of topics_of must be that of the same model.")
+    return tuple(
+        Topic(
+            number,
+            label,
+            tuple(_word(number, j, names, components, reliability) for j in np.argsort(-row, kind="stable")[:n]),
+            float(share),
+            None if reliability is None else float(reliability.topics[number]),
+        )
+        for number, (label, row, share) in enumerate(zip(labels_of(model), components, shares, strict=True))
+    )
+
+
+def shares_of(model: Any) -> np.ndarray:
+    """How common each topic is: its part of the Dirichlet prior."""
+    shares: np.ndarray = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
+    return shares
+
+
+def word_names(model: Any) -> list[str]:
+    """The words of the columns; their numbers where the model was fitted to counts without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"word{j}" for j in range(model.components_.shape[1])] if names is None else list(map(str, names))
+
+
+def _word(topic: int, j: int, names: list[str], components: np.ndarray, reliability: Any) -> TopicWord:
+    between = () if reliability is None else (float(reliability.low[topic, j]), float(reliability.high[topic, j]))
+    return TopicWord(names[j], float(components[topic, j]), *between)

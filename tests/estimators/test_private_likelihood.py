@@ -1,0 +1,131 @@
+"""A released log-likelihood: right without noise, bounded per unit, charged, refused where not private."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from private_topics import (
+    BudgetLedger,
+    InputError,
+    PrivacyError,
+    PrivateSpectralLDA,
+    SpectralLDA,
+    make_lda_corpus,
+    private_log_likelihood,
+)
+from private_topics.corpus.counts.blocks import MatrixBlocks
+from private_topics.engines.local import LocalCorpus
+from private_topics.inference.fold_in import fold_in
+from private_topics.sums.scores import ClippedLikelihoods
+
+STEP = 2.0**-30
+
+
+class Model:
+    def __init__(self, topics, prior):
+        self.components_, self.doc_topic_prior_ = np.asarray(topics), np.asarray(prior)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    counts, topics, alpha = make_lda_corpus(400, 30, 3, alpha0=0.5, mean_length=60, random_state=0)
+    return counts, Model(topics, alpha)
+
+
+def total(rows, model, floor=5.0, groups=None):
+    summed = ClippedLikelihoods(np.ascontiguousarray(model.components_.T), model.doc_topic_prior_, floor, STEP)
+    found = LocalCorpus.of(MatrixBlocks(sp.csr_array(np.asarray(rows, dtype=np.int32))), groups).total(summed)
+    return float(found[0][0]) * STEP
+
+
+def reference(counts, model, floor):
+    """Written from the proof page, one document after the other."""
+    word_topics = np.ascontiguousarray(model.components_.T)
+    scores = []
+    for row in np.asarray(counts.todense()):
+        words = np.flatnonzero(row)
+        if not len(words):
+            scores.append(0.0)
+            continue
+        start, seen = np.array([0, len(words)], np.int64), row[words].astype(np.float64)
+        gamma, _ = fold_in(start, words.astype(np.int32), seen, word_topics, model.doc_topic_prior_)
+        weights = gamma[0] / gamma[0].sum()
+        likelihood = seen @ np.log(np.maximum(word_topics[words] @ weights, 1e-300)) / seen.sum()
+        scores.append(min(1.0, max(0.0, 1.0 + likelihood / floor)))
+    return float(np.mean(scores))
+
+
+def test_without_noise_it_is_the_mean_log_likelihood(corpus):
+    counts, model = corpus
+    found = private_log_likelihood(model, counts, epsilon=1e4, delta=1e-6, floor=6.0, public_model=True, noise_seed=0)
+    assert found.log_likelihood == pytest.approx(6.0 * (reference(counts, model, 6.0) - 1.0), abs=1e-3)
+    assert found.perplexity == pytest.approx(np.exp(-found.log_likelihood))
+    assert found.noise < 1e-3
+
+
+def test_better_topics_score_higher(corpus):
+    counts, model = corpus
+    flat = Model(np.full((3, 30), 1 / 30), model.doc_topic_prior_)
+    values = [
+        private_log_likelihood(each, counts, epsilon=5.0, delta=1e-6, public_model=True, noise_seed=1).log_likelihood
+        for each in (model, flat)
+    ]
+    assert values[0] > values[1] + 0.1
+
+
+SURE = Model([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.5, 0.5])
+DOCUMENTS = [[50, 0, 0], [0, 7, 0], [0, 0, 1], [10**6, 0, 10**6], [0, 0, 0], [1, 1, 1]]
+
+
+def test_no_document_moves_the_sum_by_more_than_one():
+    """A document that the model is sure of against one that it thinks impossible: the bound is attained."""
+    others = [[3, 2, 0], [0, 4, 0]]
+    totals = [total([*others, row], SURE) for row in DOCUMENTS]
+    assert max(totals) - min(totals) <= 1.0
+    assert max(totals) - min(totals) > 0.99
+
+
+def test_no_user_moves_the_sum_by_more_than_one():
+    """Ten documents of one user, all good or all bad."""
+    good, bad = (total([[5, 0, 0]] + [row] * 10, SURE, groups=[0] + [1] * 10) for row in ([9, 0, 0], [0, 0, 9]))
+    assert 0.98 < good - bad <= 1.0
+
+
+def test_a_document_counts_the_same_in_any_company():
+    counts, topics, alpha = make_lda_corpus(50, 30, 3, alpha0=0.5, random_state=3)
+    rows, model = np.asarray(counts.todense()), Model(topics, alpha)
+    assert total(rows, model) == pytest.approx(sum(total(row[None], model) for row in rows), abs=0.0)
+
+
+def test_every_call_is_charged(corpus):
+    counts, model = corpus
+    ledger = BudgetLedger(0.7, 1e-6)
+    settings = {"epsilon": 0.6, "delta": 5e-7, "public_model": True, "ledger": ledger}
+    statement = private_log_likelihood(model, counts, **settings).privacy
+    assert [line.name for line in statement.releases] == ["log-likelihood"]
+    assert statement.epsilon_spent == pytest.approx(0.6, rel=1e-6)
+    with pytest.raises(PrivacyError):
+        private_log_likelihood(model, counts, **settings)
+
+
+def test_a_model_that_is_not_private_is_refused(corpus):
+    counts, model = corpus
+    for each in (SpectralLDA(3).fit(counts), model):
+        with pytest.raises(PrivacyError, match="public_model=True"):
+            private_log_likelihood(each, counts, epsilon=1.0, delta=1e-6)
+    seeded = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6, noise_seed=0).fit(counts)
+    with pytest.raises(PrivacyError, match="public_model=True"):
+        private_log_likelihood(seeded, counts, epsilon=1.0, delta=1e-6)
+    released = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6).fit(counts)
+    assert private_log_likelihood(released, counts, epsilon=1.0, delta=1e-6).noise > 0.0
+
+
+def test_wrong_settings_are_refused_before_anything_is_charged(corpus):
+    counts, model = corpus
+    for change in ({"floor": 0.0}, {"floor": float("nan")}, {"floor": True}):
+        with pytest.raises(InputError, match="'floor' parameter"):
+            private_log_likelihood(model, counts, epsilon=1.0, delta=1e-6, public_model=True, **change)
+    with pytest.raises(InputError, match="as many columns"):
+        private_log_likelihood(model, counts[:, :20], epsilon=1.0, delta=1e-6, public_model=True)
+    with pytest.raises(InputError, match="fitted topic model"):
+        private_log_likelihood(object(), counts, epsilon=1.0, delta=1e-6)
