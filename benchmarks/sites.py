@@ -154,8 +154,8 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", PrivacyWarning)
     model = (
-        "The model: 100 ms of round trip, 50 Mbit/s for each site and for the coordinator, which hears all sites over "
-        "its one line. A fit has 10 to 20 rounds; most are small."
+        "The model: 100 ms of round trip, 50 Mbit/s for each site and for the coordinator, which hears all sites "
+        "over its one line. A fit has 10 to 20 rounds; most are small."
     )
     tables = [
         noise_table(options.epsilon),

@@ -164,6 +164,24 @@ def test_a_coordinator_that_is_killed_ends_every_fit_and_what_was_charged_stays(
 
 
 @pytest.mark.process
+def test_a_coordinator_that_is_killed_before_the_first_round_costs_nothing(clinics):
+    folder = clinics.folder
+    command = [*COMMAND, "sites", "coordinate", "--sites", str(folder / "sites.json"), "--listen", f"{HOST}:0"]
+    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as coordinator:
+        port = int(coordinator.stderr.readline().split("port ")[1].split()[0])
+        for name in NAMES[:2]:  # it waits for the third
+            clinics.start(name, port)
+        for process in clinics.processes.values():
+            assert "is connected, one of 3 sites" in process.stderr.readline()
+        coordinator.kill()
+    statuses, messages = clinics.statuses()
+    assert statuses == {"clinic-1": 1, "clinic-2": 1}
+    assert all("The connection to the coordinator is lost." in text for text in messages.values())
+    assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
+
+
+@pytest.mark.process
 def test_a_wrong_certificate_and_another_vocabulary(clinics):
     """One site trusts another certificate and never comes; of the others one has other words: too few are left."""
     other, _ = self_signed(HOST)
@@ -180,6 +198,20 @@ def test_a_wrong_certificate_and_another_vocabulary(clinics):
     assert set(statuses.values()) == {1}
     assert "expected certificate" in messages["clinic-3"]
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
+
+
+@pytest.mark.process
+def test_the_demonstration_five_clinics_and_a_whole_fit(tmp_path):
+    command = [*COMMAND, "sites", "demo", "-o", str(tmp_path), "--letters", "150", "--epsilon", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * TIME)
+    assert done.returncode == 0, done.stderr
+    models = [load(tmp_path / f"clinic-{number}.model") for number in range(1, 6)]
+    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
+    assert models[0].privacy_.n_units == 5 * 150
+    assert models[0].privacy_.private
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "5 sites were added up, of which at least 4 do not collude" in report
+    assert "counting the noise of 4 of 5 sites" in report
 
 
 def test_keys_and_the_file_of_all_sites(tmp_path):

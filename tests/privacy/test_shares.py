@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from private_topics.audit.bounds import mu_of_scores
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import SharedGaussianEvent
@@ -30,13 +31,13 @@ DRAWS = 40_000
 class Together:
     """Runs of several sites, which add up at once. `parts` is what each site handed over, in every attempt."""
 
-    def __init__(self, sites, honest, attempts=((),), **settings):
+    def __init__(self, sites, honest, attempts=((),), budget=BUDGET, **settings):
         self.shares, self.attempts = NoiseShares(sites, honest), attempts
         self.parts: list[dict[int, np.ndarray]] = []
         settings = {"sampler": "fast", "noise_seed": 0} | settings
         seed = settings.pop("noise_seed")
         self.runs = [
-            SharedRun(BUDGET, shares=self.shares, exchange=None, noise_seed=None if seed is None else seed + site,
+            SharedRun(budget, shares=self.shares, exchange=None, noise_seed=None if seed is None else seed + site,
                       **settings) for site in range(sites)
         ]  # fmt: skip
 
@@ -144,6 +145,25 @@ def test_everything_spent_costs_no_more_than_the_budget():
     assert run.accountant.delta(BUDGET.epsilon) <= BUDGET.delta
     assert 0.95 < run.epsilon_spent < BUDGET.epsilon
     assert math.isclose(sum(run.shares_spent), 1 - SET_ASIDE, rel_tol=1e-6)
+
+
+def played(sites, honest, priced):
+    """A lower bound on mu by an attack on what is left when the colluding sites take their noise away; and the mu
+    that is charged, in runs that count `priced` shares."""
+    together = Together(sites, priced, budget=PrivacyBudget(8.0, 1e-6))
+    query = query_for(together.runs[0])
+    together.release(query, np.zeros((sites, DRAWS), np.int64), 1.0)
+    left = sum(list(together.parts[-1].values())[:honest]) * query.step
+    without, within = left[: DRAWS // 2], left[DRAWS // 2 :] + query.sensitivity
+    return mu_of_scores(without, within, 1e-6, 0.1), together.runs[0].released_events[0].mu
+
+
+def test_an_attack_of_coordinator_and_colluding_sites_finds_no_more_than_was_charged():
+    """A game on one number: is a unit there that moves it as far as any can? Right with probability 1 - 1e-6."""
+    found, charged = played(6, 2, priced=2)
+    assert 0.8 * charged < found <= charged
+    found, charged = played(6, 2, priced=6)  # all six are counted, but four of them collude
+    assert found > charged
 
 
 # -- rounds that are repeated ----------------------------------------------------------------------------------------

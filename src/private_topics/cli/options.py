@@ -105,6 +105,8 @@ Master = Annotated[
         "$PRIVATE_TOPICS_SPARK_MASTER, else what spark-submit or Spark's settings say."
     ),
 ]
+PlannedSites = Annotated[int | None, Option(min=2, help="How many sites hold the documents; see `sites`.")]
+PlannedHonest = Annotated[int | None, Option(min=1, help="How many of the sites are honest; all if not given.")]
 Jobs = Annotated[int | None, Option(help="Threads; all cores if not given.")]
 FitSeed = Annotated[int, _seed("Seed of the tensor method's restarts; the noise has no seed.")]
 AuditSeed = Annotated[int, _seed("Seed of the synthetic corpus and the restarts; the noise has no seed.")]

@@ -47,13 +47,15 @@ def plan(
         Knowledge,
         typer.Option(help="Whether the fit uses public word vectors, as `fit` does for text in English."),
     ] = "english",
+    sites: options.PlannedSites = None,
+    honest: options.PlannedHonest = None,
     as_json: options.Json = False,
 ) -> None:
     """Say from public numbers, before any data is touched, what a budget buys and which configuration is best."""
     from private_topics.planning.plan import plan as forecast
 
     assumed: dict[str, Any] = {"alpha0": alpha0, "mean_length": mean_length, "neighbours": neighbours}
-    assumed["knowledge"] = None if knowledge == "none" else knowledge
+    assumed |= {"knowledge": None if knowledge == "none" else knowledge, "sites": sites, "honest": honest}
     plan = forecast(documents, words, topics, epsilon=epsilon, delta=delta, **assumed)
     if as_json:
         print_json(_plan_facts(plan))

@@ -38,6 +38,7 @@ from private_topics.planning.constants import (
 )
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
+from private_topics.privacy.shares import NoiseShares, mu_of_sites
 from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
@@ -48,7 +49,8 @@ class PlannedFit:
     """The public numbers of a fit, and what the assumed corpus makes of them.
 
     `found` is the number of topics that it finds of the `n_components` asked for; None for all of them. `knowledge`:
-    the name of the public word vectors that the fit uses, None for a fit without.
+    the name of the public word vectors that the fit uses, None for a fit without. `shares`: the sites that hold the
+    documents and draw the noise, None where one place does.
     """
 
     n_documents: int
@@ -62,6 +64,7 @@ class PlannedFit:
     found: int | None = field(default=None, repr=False)
     neighbours: Neighbours = REPLACE
     knowledge: str | None = None
+    shares: NoiseShares | None = None
 
     @property
     def n_topics(self) -> int:
@@ -70,7 +73,7 @@ class PlannedFit:
     @property
     def mu(self) -> float:
         """The mu at which replaced units have the noise of non-negative sums."""
-        return _mu(self.epsilon, self.delta) * gain(self.neighbours)
+        return _mu(self.epsilon, self.delta, self.shares) * gain(self.neighbours)
 
     @property
     def signed(self) -> float:
@@ -121,8 +124,8 @@ class PlannedFit:
 
 
 @lru_cache(maxsize=4096)
-def _mu(epsilon: float, delta: float) -> float:
-    return mu_of_budget(epsilon, delta)
+def _mu(epsilon: float, delta: float, shares: NoiseShares | None) -> float:
+    return mu_of_budget(epsilon, delta) if shares is None else mu_of_sites(epsilon, delta, shares)
 
 
 def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> int:

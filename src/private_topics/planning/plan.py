@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from private_topics.bisection import smallest
 from private_topics.errors import InputError
 from private_topics.fits.choice import proved_fit
-from private_topics.parameters import CONSTRAINTS, check, check_positive
+from private_topics.parameters import CONSTRAINTS, check, check_integer, check_positive
 from private_topics.planning import informed
 from private_topics.planning.constants import LENGTH, PRECISION
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
@@ -21,6 +21,7 @@ from private_topics.planning.informed import PlannedRelease, Range
 from private_topics.planning.limits import Limits, limits
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.neighbours import REPLACE, Neighbours
+from private_topics.privacy.shares import NoiseShares
 from private_topics.releases.candidates import usual_units_to_stand_out
 from private_topics.releases.vocabulary import VOCABULARY_SHARE, WORDS_PER_UNIT, usual_units_needed
 
@@ -212,9 +213,14 @@ class Plan(PlannedFit):
         others = (outcome for outcome in self.outcomes if outcome.proved and outcome.carries and outcome != winner)
         return tuple(each for each in others if (each.overall_error or 0.0) < most and (each.topics or 0) >= fewest)
 
+    @property
+    def _where(self) -> str:
+        shares = self.shares
+        return "" if shares is None else f" at {shares.sites} sites ({shares.honest} honest)"
+
     def __str__(self) -> str:
         head = (
-            f"{self.n_documents:,} documents, {self.n_words:,} words, epsilon {self.epsilon:g}, "
+            f"{self.n_documents:,} documents{self._where}, {self.n_words:,} words, epsilon {self.epsilon:g}, "
             f"delta {self.delta:g}: about {self.expected_topics} of {self.n_components} topics.{self._known}"
         )
         return head if self.enough else f"{head} For all {self.n_components}: {self._more}."
@@ -252,11 +258,15 @@ def plan(
     mean_length: float = LENGTH,
     neighbours: Neighbours = REPLACE,
     knowledge: str | None = None,
+    sites: int | None = None,
+    honest: int | None = None,
 ) -> Plan:
     """What these public numbers are expected to buy, and what more documents or a larger epsilon would.
 
     `knowledge`: "english" for a fit with the public word vectors that come with the package, as `fit` on the command
-    line makes it of text in English; None for a fit without, as `PrivateSpectralLDA` makes it by default.
+    line makes it of text in English; None for a fit without, as `PrivateSpectralLDA` makes it by default. `sites`:
+    how many hold the documents, which are counted together, and draw the noise; `honest`: how many of them do not
+    work for the coordinator, all if not given.
     """
     PrivacyBudget(epsilon, delta)
     check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "plan")
@@ -268,4 +278,17 @@ def plan(
     if knowledge not in (ENGLISH, None):
         raise InputError(f"The 'knowledge' parameter of plan must be {ENGLISH!r} or None. Got {knowledge!r} instead.")
     numbers = float(epsilon), float(delta), float(alpha0), float(mean_length)
-    return Plan(n_documents, n_words, n_components, *numbers, neighbours=neighbours, knowledge=knowledge)
+    return Plan(
+        n_documents, n_words, n_components, *numbers, neighbours=neighbours, knowledge=knowledge,
+        shares=_shares(sites, honest),
+    )  # fmt: skip
+
+
+def _shares(sites: int | None, honest: int | None) -> NoiseShares | None:
+    if sites is None and honest is None:
+        return None
+    check_integer(sites, "sites", "plan", 2)
+    assert sites is not None
+    if honest is not None:
+        check_integer(honest, "honest", "plan", 1)
+    return NoiseShares(int(sites), int(sites if honest is None else honest))

@@ -70,11 +70,20 @@ class NoiseShares:
         """With fewer sites no round is made: as many as are honest, and one more than may be colluding."""
         return max(self.honest, self.colluding + 1)
 
+    def mu(self, charged: float) -> float:
+        """Sensitivity over the noise of all shares, where that over the noise of the honest ones is charged."""
+        return charged * math.sqrt(self.honest / self.sites)
+
     def counting(self, taking_part: int) -> int:
         """Of the shares of a round, how many are honest for certain."""
         if not self.fewest <= taking_part <= self.sites:
             raise PrivacyError(f"A round needs {self.fewest} to {self.sites} sites. Got {taking_part} instead.")
         return taking_part - self.colluding
+
+
+def mu_of_sites(epsilon: float, delta: float, shares: NoiseShares) -> float:
+    """For a forecast: sensitivity over noise of a run over these sites, as `mu_of_budget` is for one alone."""
+    return shares.mu(math.sqrt(2 * rho_of_budget(epsilon, delta) * (1.0 - SET_ASIDE)))
 
 
 class SharedRun(PrivateRun):
@@ -120,7 +129,7 @@ class SharedRun(PrivateRun):
     def _calibrate(self) -> None:
         self._priced = math.sqrt(2 * rho_of_budget(self.budget.epsilon, self.budget.delta)) * (1 - HEADROOM)
         self._for_releases = self._priced * math.sqrt(1.0 - SET_ASIDE)
-        self.mu_total = self._for_releases * math.sqrt(self._shares.honest / self._shares.sites)
+        self.mu_total = self._shares.mu(self._for_releases)
 
     def _noisy(
         self, query: Query, integers: Integers, share: float, consume: bool

@@ -9,43 +9,25 @@ from functools import cache
 
 import numpy as np
 import pytest
-from engine_support import N_WORDS, counts, every_unit_sum
+from engine_support import counts, every_unit_sum
+from fit_support import SEEDED, WORDS, fit_all
 from site_support import Loopback, make_sites, split_rows, together
 
 pytest.importorskip("cryptography")
 
 from test_masking import looks_uniform
 
-from private_topics import BudgetLedger, PrivateSpectralLDA
+from private_topics import PrivateSpectralLDA
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.sites.messages import unpacked
 from private_topics.engines.sites.site import Site, SiteCorpus
-from private_topics.errors import EngineError, InputError, PrivacyError
+from private_topics.errors import InputError
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.shares import SharedRun
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
-WORDS = [f"word{number}" for number in range(N_WORDS)]
-SEEDED = {"sampler": "fast", "epsilon": 60.0}
 ASSEMBLED = {"frame second moment", "frame third moment", "centred second moment"}
-
-
-def seed_of(name):
-    return int(name.split("-")[1])
-
-
-def fit_all(count, honest, parts, topics=3, transport=None, sites=None, settings=None, ledgers=None):
-    """The models of all sites, with seeded shares of noise; and how it went."""
-    sites = sites or make_sites(count, honest, WORDS)
-    parts = dict(zip(sites, parts, strict=True))
-
-    def work(name, site):
-        chosen = {**SEEDED, "noise_seed": seed_of(name), **(settings or {})}
-        ledger = None if ledgers is None else ledgers[name]
-        return PrivateSpectralLDA(topics, engine=site, ledger=ledger, **chosen).fit(parts[name])
-
-    return together(sites, work, transport)
 
 
 class Pooled(Site):
@@ -229,106 +211,6 @@ def test_all_but_the_totals_looks_like_chance():
         assert looks_uniform(sum(list(found.values())[:2]))
     assert all(looks_uniform(words[name] - others[name]) for name in words)
     assert not looks_uniform(sum(words.values()))
-
-
-# -- faults ----------------------------------------------------------------------------------------------------------
-
-
-def failing(name, round_number, asked, what):
-    """A site that answers `what` instead when it is asked a certain thing in a certain round, and ever after."""
-    failed = []
-
-    def meddle(site, message, answer):
-        said = unpacked(message, "begin", "keys", "total", "stop")
-        if site == name and said.kind == "begin" and said.number("round") == round_number:
-            failed.append("soon")
-        if site == name and failed and (said.kind == asked or len(failed) > 3):
-            failed.extend(["now"] * 3)
-            return what
-        return answer
-
-    return meddle
-
-
-def ledgers(count):
-    return {f"clinic-{number:02d}": BudgetLedger(120.0, 1e-5) for number in range(count)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", [None, b"garbage"], ids=["silent", "garbage"])
-@pytest.mark.parametrize("asked", ["begin", "keys"])
-@pytest.mark.parametrize("round_number", [0, 1, 4])
-def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, asked, what):
-    count = 4
-    sites = make_sites(count, 3, WORDS, patience=5.0)
-    transport = Loopback(sites)
-    transport.meddle = failing("clinic-02", round_number, asked, what)
-    books = ledgers(count)
-    results, coordinator, problem = fit_all(
-        count, 3, split_rows(counts(), count), topics=1, transport=transport, sites=sites, ledgers=books
-    )
-    assert problem is None
-    assert coordinator.left == ["clinic-02"]
-    assert isinstance(results.pop("clinic-02"), EngineError)
-    models = list(results.values())
-    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
-    names = [release.name for release in models[0].privacy_.releases]
-    repeated = asked == "keys" and round_number > 0  # the first round adds up the number of units: public, no noise
-    assert len(names) - len(set(names)) == int(repeated)
-    assert models[0].privacy_.epsilon_spent <= 60.0
-    assert [len(books[name].spent) for name in results] == [1, 1, 1]
-
-
-def test_with_too_few_left_every_fit_stops_and_what_was_charged_stays():
-    sites = make_sites(3, 3, WORDS, patience=5.0)
-    transport = Loopback(sites)
-    transport.meddle = failing("clinic-01", 3, "keys", None)
-    books = ledgers(3)
-    results, coordinator, problem = fit_all(
-        3, 3, split_rows(counts(), 3), topics=1, transport=transport, sites=sites, ledgers=books
-    )
-    assert isinstance(problem, EngineError)
-    assert coordinator.left == ["clinic-01"]
-    assert all(isinstance(result, EngineError) for result in results.values())
-    assert [len(book.spent) for book in books.values()] == [1, 1, 1]
-
-
-def test_a_site_whose_ledger_refuses_is_left_out_by_itself():
-    books = ledgers(4)
-    books["clinic-03"] = BudgetLedger(1.0, 1e-6)
-    results, coordinator, problem = fit_all(4, 3, split_rows(counts(), 4), topics=1, ledgers=books)
-    assert problem is None
-    assert coordinator.left == ["clinic-03"]
-    assert isinstance(results["clinic-03"], PrivacyError)
-    assert [len(book.spent) for book in books.values()] == [1, 1, 1, 0]
-
-
-@pytest.mark.parametrize("difference", ["words", "epsilon", "n_components"])
-def test_a_site_with_other_settings_is_left_out_before_the_first_charge(difference):
-    sites, books = make_sites(4, 3, WORDS), ledgers(4)
-    if difference == "words":
-        sites["clinic-01"].words = (*WORDS[1:], WORDS[0])
-    parts = dict(zip(sites, split_rows(counts(), 4), strict=True))
-
-    def work(name, site):
-        odd = {"epsilon": {"epsilon": 59.0}, "n_components": {"n_components": 2}}.get(difference, {})
-        chosen = {"n_components": 1, **SEEDED, **(odd if name == "clinic-01" else {})}
-        model = PrivateSpectralLDA(engine=site, noise_seed=seed_of(name), ledger=books[name], **chosen)
-        return model.fit(parts[name])
-
-    results, coordinator, problem = together(sites, work)
-    assert problem is None
-    assert coordinator.left == ["clinic-01"]
-    assert [len(book.spent) for book in books.values()] == [1, 0, 1, 1]
-    assert isinstance(results["clinic-01"], EngineError)
-
-
-def test_a_coordinator_that_is_gone_ends_the_fit():
-    site = make_sites(2, 2, WORDS, patience=0.2)["clinic-00"]
-    plain = Site(site.identity, site.directory, WORDS, patience=0.2)
-    with pytest.raises(EngineError, match=r"Nothing was heard .* for 0.2 seconds"):
-        PrivateSpectralLDA(1, engine=plain, noise_seed=0, **SEEDED).fit(counts())
-    assert unpacked(plain.answer(b"")[:-64], "ended").text("heard") == ""
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
