@@ -15,8 +15,8 @@ OUT = ROOT / "docs" / "guide" / "notebook.ipynb"
 CELLS = (
     """# Topics of private letters, in a notebook
 
-The letters are made up: `private-topics demo` wrote them. Run the cells from the folder where it ran. With letters of real
-people, everything that a cell shows of `letters` itself stays with you; what it shows of `model` may be published.""",
+The letters are made up: `private-topics demo` wrote them. Run the cells from the folder where it ran. With letters of
+real people, what a cell shows of `letters` itself stays with you; what it shows of `model` may be published.""",
     """import pandas as pd
 
 from private_topics import PrivateTopics, plan, reliability, write_report
@@ -25,8 +25,8 @@ letters = pd.read_json("build/demo/letters.jsonl.gz", lines=True)
 letters.columns.tolist(), len(letters), letters["patient_id"].nunique()""",
     """What can be expected follows from public numbers: how many patients there are, and what is asked for.""",
     """print(plan(letters["patient_id"].nunique(), 1_000, 9, epsilon=1.0))""",
-    """`unit` protects patients with all their letters. A ledger would keep several fits within one total; without one,
-every call of `fit` spends its budget anew.""",
+    """`unit` protects patients with all their letters. A ledger would keep several fits within one total; without
+one, every call of `fit` spends its budget anew.""",
     """model = PrivateTopics(n_topics=9, epsilon=1.0, delta=1e-6)
 model.fit(letters, text="text", unit="patient_id")""",
     """How far can each topic be trusted? The noise is known, so the fit can be repeated with fresh noise on made-up
@@ -41,10 +41,10 @@ pd.DataFrame(
     },
     index=[topic.label for topic in model.topics_],
 )""",
-    """Each word's probability has an interval, too.""",
-    """pd.DataFrame([vars(word) for word in model.topics_[0].words]).set_index("word").round(4)""",
-    """Proportions of letters are a data frame with the index of the input. They say what each letter is about, so they
-are **not** covered by the guarantee: keep them where the letters are.""",
+    """Each word's probability has an interval, too: here of the topic that is surest to come again.""",
+    """pd.DataFrame([vars(word) for word in model.topics_[trust.topics.argmax()].words]).set_index("word").round(4)""",
+    """Proportions of letters are a data frame with the index of the input. They say what each letter is about, so
+they are **not** covered by the guarantee: keep them where the letters are.""",
     """model.transform(letters.head(1_000)).shape""",
     """What was released, and what it cost, for the person who signs.""",
     """print(model.privacy_.table())

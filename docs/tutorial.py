@@ -4,8 +4,7 @@
     python docs/tutorial.py --show   # prints the page instead
 
 The page's words are in tutorial.txt. A paragraph that begins with `$ ` is a command: it is run in a temporary folder
-where the corpora lie under short names, and what it prints follows it on the page. A line that begins with `#!` is run
-too, and not shown.
+where the corpora lie under short names, and what it prints follows it on the page.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from corpora import data_folder
-from stored import about
+from stored import ROOT, about
 
 WORDS, PAGE = ROOT / "docs" / "tutorial.txt", ROOT / "docs" / "guide" / "tutorial.md"
 CORPORA = {
@@ -46,9 +44,7 @@ def page_of(text: str, folder: Path) -> str:
     """The page: its words, and each command with what it printed."""
     parts = []
     for paragraph in text.strip().split("\n\n"):
-        if paragraph.startswith("#!"):
-            printed(paragraph[2:].strip(), folder)
-        elif paragraph.startswith("$ "):
+        if paragraph.startswith("$ "):
             answer = printed(paragraph[2:], folder)
             parts.append(f"```text\n{paragraph}\n{answer}".rstrip() + "\n```")
         else:

@@ -330,7 +330,8 @@ CHEAP = {  # options whose usual values are long runs
     "topics": ["1", "2", "3", "2", "0"], "master": ["x"], "documents_per_user": ["1", "2", "0"],
 }  # fmt: skip
 USUAL = ("documents", "words", "trials", "fits", "refine_steps", "topics")
-LEFT_OUT = {"reproduce": ["--list"], "demo": ["--letters", "999"]}  # long runs: their refusals only
+LEFT_OUT = {"reproduce": ["--list"], "demo": ["--letters", "999"], "sites": ["--no-such-option"]}
+"""Long runs, and servers: their refusals only."""
 
 
 def lay_out(folder: Path) -> None:

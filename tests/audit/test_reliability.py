@@ -148,7 +148,8 @@ def test_progress_is_notified_of_each_refit(model):
             stages.append(name)
 
     reliability(model, refits=2, progress=Noted())
-    assert stages == ["refit 1 of 2", "refit 2 of 2"]
+    some, all_ = (f"{DOCUMENTS // part:,} documents" for part in (4, 1))
+    assert stages == [f"refit 1 of 2, {some}", f"refit 2 of 2, {some}", f"refit 1 of 1, {all_}"]
 
 
 @pytest.mark.parametrize("given", [{"refits": 1}, {"n_words": 0}, {"random_state": -1}, {"refits": 2.5}])

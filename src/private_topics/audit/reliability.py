@@ -8,8 +8,8 @@ that it is not private, and has no ledger.
 A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
 of as many such documents come out like the model more often than fits of the corpus do: that share is `at_best`. For
 what is called reliable there are a quarter of them, with four times the noise beside what they say, and shares are
-counted as if one more refit had failed. Where the number of documents is just enough for the topics, a quarter is not,
-and the cautious share says little. How that was chosen, and what it is worth: docs/utility/reliability.md.
+counted as if one more refit had failed. Where the number of documents is just enough for the topics, a quarter is
+not, and the cautious share says little. How that was chosen, and what it is worth: docs/utility/reliability.md.
 """
 
 from __future__ import annotations

@@ -110,6 +110,8 @@ def check_file(
     progress: Progress = SILENT,
 ) -> FileCheck:
     """Look at a file: what is given is taken as given, the rest is guessed from the first records."""
+    if encoding is not None:
+        Reading(encoding=encoding)  # refuses one that is not known
     sample = first_bytes(path) if path.exists() else b""
     guessed = Encoding(encoding) if encoding is not None else guess_encoding(sample)
     if path.suffix == ".parquet" or format == "parquet":
