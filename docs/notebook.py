@@ -42,7 +42,8 @@ pd.DataFrame(
     index=[topic.label for topic in model.topics_],
 )""",
     """Each word's probability has an interval, too: here of the topic that is surest to come again.""",
-    """pd.DataFrame([vars(word) for word in model.topics_[trust.topics.argmax()].words]).set_index("word").round(4)""",
+    """surest = model.topics_[trust.topics.argmax()]
+pd.DataFrame([vars(word) for word in surest.words]).set_index("word").round(4)""",
     """Proportions of letters are a data frame with the index of the input. They say what each letter is about, so
 they are **not** covered by the guarantee: keep them where the letters are.""",
     """model.transform(letters.head(1_000)).shape""",

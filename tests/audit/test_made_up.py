@@ -117,9 +117,7 @@ def test_other_sizes_are_tried_until_the_releases_are_the_model_s(monkeypatch):
     """As if the model had few documents: the first corpus is too small for its topics."""
     monkeypatch.setattr(made_up, "OTHER_SIZES", (50.0, 2.0))
     X = make_lda_corpus(3_000, 30, 3, alpha0=0.5, mean_length=40, random_state=0)[0]
-    model = fitted(
-        X, epsilon=2.0, refine_steps=1
-    )  # with more, noise decides whether a cross moment takes their place
+    model = fitted(X, epsilon=3.0, refine_steps=1)  # with more steps noise decides whether a cross moment joins them
     object.__setattr__(model.privacy_, "n_units", 60)
     progress = Listening()
     X, _ = corpus_like(model, n_jobs=1, progress=progress)

@@ -92,14 +92,14 @@ def test_where_noise_hides_what_vectors_know_those_of_the_package_are_used():
     alike = (english.vectors @ draw.normal(size=(english.vectors.shape[1], N_TOPICS))).argmax(axis=1)
     topics = np.where(np.arange(N_TOPICS)[:, None] == alike, 1.0, 0.15)
     X = np.array(
-        [draw.multinomial(60, row / row.sum()) for row in draw.dirichlet(np.full(N_TOPICS, 0.3), 500) @ topics]
+        [draw.multinomial(60, row / row.sum()) for row in draw.dirichlet(np.full(N_TOPICS, 0.3), 1_000) @ topics]
     )
     used = {}
     for knowledge in (english, same):
         models = [fitted(X, knowledge, noise_seed=seed) for seed in range(12)]
         used[knowledge.name] = sum(any(r.name == "features 1" for r in m.privacy_.releases) for m in models)
-    assert used["english"] >= 11
-    assert used["a file"] < used["english"]
+    assert used["english"] >= 10
+    assert used["a file"] < used["english"] - 2
 
 
 def test_only_the_vectors_of_the_package_come_with_it():

@@ -70,7 +70,11 @@ def like_polars() -> Any:
 
 
 def dicts() -> Any:
-    return [{"note": TEXTS[0], "who": "anna"}, {"who": "ben", "age": 2}, {"note": TEXTS[2], "who": "anna"}]
+    return [
+        {"note": TEXTS[0], "who": "anna", "age": 1},
+        {"note": None, "who": "ben", "age": 2},
+        {"note": TEXTS[2], "who": "anna", "age": 3, "ward": "east"},
+    ]
 
 
 def polars_frame() -> Any:
@@ -136,9 +140,28 @@ def test_every_column_gives_the_same_documents() -> None:
         assert list(texts_of(column, None, None, "fit")) == TEXTS, type(column)
 
 
-@pytest.mark.parametrize("broken", [None, np.nan, 7, 7.5, b"bytes", ["a", "list"], {"a": "dict"}.items()])
-def test_a_value_that_is_no_text_is_an_empty_document(broken: Any) -> None:
-    assert texts_of([*TEXTS, broken], None, None, "fit") == [*TEXTS, ""]
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_text_is_an_empty_document(missing: Any) -> None:
+    assert texts_of([*TEXTS, missing], None, None, "fit") == [*TEXTS, ""]
+
+
+def test_what_pandas_calls_missing_is_an_empty_document() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert texts_of([*TEXTS, pandas.NA, pandas.NaT], None, None, "fit") == [*TEXTS, "", ""]
+
+
+@pytest.mark.parametrize("other", [7, 7.5, b"bytes", ["a", "list"], {"a": "dict"}.items()])
+@pytest.mark.parametrize("others", [1, 3])
+def test_values_of_another_kind_are_refused_one_or_all(other: Any, others: int) -> None:
+    """Were only one kind of mixture refused, one unit could decide it."""
+    with pytest.raises(InputError, match="must hold texts"):
+        texts_of([*TEXTS[others:], *[other] * others], None, None, "fit")
+
+
+def test_a_key_is_a_column_where_every_dict_has_it() -> None:
+    for rows in ([{"note": "a"}, {}], [{"note": "a"}, "b"], [{"text": "a"}, {"note": "a"}]):
+        with pytest.raises(InputError, match="must be the name of a column"):
+            texts_of(rows, "note", None, "fit")
 
 
 def test_a_unit_is_a_label_as_in_a_file() -> None:

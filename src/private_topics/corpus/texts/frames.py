@@ -1,9 +1,10 @@
 """Texts that a program holds already: lists, columns, data frames, lists of dicts; no library of frames is needed.
 
 A frame is whatever names its columns and gives one by its name (pandas, polars, pyarrow), a column whatever gives its
-values as a list. What a table looks like is public, as the form of a file is: the names and types of its columns (of
-a list of dicts: the keys that occur), and that every row has a unit. What a row says is not: a value that is
-no string is an empty document, which counts in the number of documents like any other. docs/proofs/records.md
+values as a list. What a table looks like is public, as the form of a file is: the names and types of its columns,
+that every value is a text or missing, that every dict has the keys that are named, and that every row has a unit. A
+table of another form is refused whatever it says. A missing text is an empty document, which counts in the number of
+documents like any other. docs/proofs/records.md
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def texts_of(data: Any, text: str | None, unit: str | None, caller: str) -> Iter
             )
         return plain_texts(data, caller)
     listed = "" if names is None else _one_of(names)  # the keys of dicts are part of the records: not shown
-    names = _keys(rows) if names is None else names
+    names = _common_keys(rows) if names is None else names
     if text is None:
         raise InputError(f"The 'text' parameter of {caller} must name the column of the texts{listed}.")
     for parameter, name in (("text", text), ("unit", unit)):
@@ -125,12 +126,14 @@ def _rows(data: Any) -> Sequence[Any] | None:
     return data if is_rows else None
 
 
-def _keys(rows: Sequence[Any] | None) -> list[Any]:
-    return list(dict.fromkeys(key for row in rows or () if isinstance(row, dict) for key in row))
+def _common_keys(rows: Sequence[Any] | None) -> list[Any]:
+    """The keys that every row has."""
+    common = [set(row) if isinstance(row, dict) else set() for row in rows or ()]
+    return list(set.intersection(*common)) if common else []
 
 
 def _column(data: Any, rows: Sequence[Any] | None, name: str) -> Any:
-    return data[name] if rows is None else [row.get(name) if isinstance(row, dict) else None for row in rows]
+    return data[name] if rows is None else [row[name] for row in rows]
 
 
 def _values(column: Any) -> list[Any] | None:
@@ -144,15 +147,21 @@ def _values(column: Any) -> list[Any] | None:
 
 
 def _strings(values: Any, what: str, caller: str, column: Any = None) -> list[Any]:
-    """Texts (or pairs), each value that is neither an empty text. A column of another type is refused."""
+    """Texts (or pairs), an empty one for each that is missing. Values of another kind are refused."""
     column = values if column is None else column
     found = _values(values)
     if found and set(map(type, found)) == {str}:
         return found
-    if found is None or not _may_hold_text(column) or (found and not any(map(_is_text, found))):
+    if found is None or not _may_hold_text(column) or not all(map(_is_text_or_missing, found)):
         kind = "" if _kind(column) is None else f" Got the type {_kind(column)!r} instead."
         raise InputError(f"{what} given to {caller} must hold texts: strings, or None where one is missing.{kind}")
     return [value if _is_text(value) else "" for value in found]
+
+
+def _is_text_or_missing(value: Any) -> bool:
+    """Missing are None, NaN, and what pandas writes for them."""
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return missing or _is_text(value) or (isinstance(value, float) and value != value)
 
 
 def _is_text(value: Any) -> bool:

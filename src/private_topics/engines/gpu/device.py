@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from private_topics.corpus.counts.layout import ranks_of
-from private_topics.errors import InputError, require
+from private_topics.errors import InputError
 from private_topics.sums.parts import Part
 
 SLAB_DOCUMENTS, SLAB_ENTRIES = 1 << 20, 1 << 27
@@ -24,8 +24,12 @@ COMPILER = ("--std=c++17", "--fmad=false")  # no fused multiply-add except where
 @cache
 def cupy() -> Any:
     """CuPy with a GPU that works, or an error that says what is missing."""
-    require("cupy", "engine='gpu' needs CuPy", "gpu")
-    module = import_module("cupy")
+    try:
+        module = import_module("cupy")
+    except ImportError:
+        raise InputError(
+            "engine='gpu' needs CuPy, which is not installed: install private-topics with the extra 'gpu'."
+        ) from None
     try:
         capability = int(module.cuda.Device().compute_capability)
     except Exception:  # CuPy's own error classes exist only where CuPy does
