@@ -13,7 +13,7 @@ import private_topics
 from private_topics import SpectralLDA, make_lda_corpus
 from private_topics.cli import app
 from private_topics.corpus.counts.blocks import write_npz_block
-from private_topics.estimators.topic_list import labels_of
+from private_topics.evaluation.labels import labels_of
 
 WORDS = 40
 

@@ -11,7 +11,7 @@ import pytest
 from command_support import ran, run
 
 from private_topics import SpectralLDA, WordList, fit_texts, load
-from private_topics.estimators.topic_list import labels_of
+from private_topics.evaluation.labels import labels_of
 
 TEXTS = ["heart lung vein heart", "road car wheel car", "heart vein lung", "road wheel"] * 30
 WORDS = WordList("words", ("heart", "lung", "vein", "road", "car", "wheel"))

@@ -23,8 +23,8 @@ from scipy.stats import chi2
 from noise_support import FALSE_ALARM, as_recorded, isometric, standardised
 from private_support import Entering, captured_releases
 from private_topics import PrivacyWarning, PrivateSpectralLDA, make_lda_corpus
-from private_topics.privacy import mechanisms
 from private_topics.privacy.accountant import Accountant
+from private_topics.privacy.adding import in_real_units, with_noise
 from private_topics.privacy.mechanisms import Released
 from private_topics.privacy.randomness import NoiseStream
 
@@ -103,9 +103,9 @@ def small_release_residuals(name: str, factor: float = 1.0) -> np.ndarray:
     repeats = REPEATS if released.event.coordinates > 50 else 40 * REPEATS
     draws = []
     for _ in range(max(repeats, 25_000 // released.event.coordinates)):
-        value = mechanisms._noisy(
-            entering.query, entering.aggregate, released.sigma * factor, stream.rounded_gaussian, False
-        )
+        sigma = released.sigma * factor
+        noisy = with_noise(entering.query, entering.aggregate, sigma, stream.rounded_gaussian, False)
+        value = in_real_units(entering.query, noisy)
         draws.append(isometric(entering, value - entering.aggregate * entering.query.step) / released.sigma)
     return np.concatenate(draws)
 

@@ -19,7 +19,7 @@ import pytest
 from scipy.stats import chi2
 
 from private_topics.errors import InputError, PrivacyError
-from private_topics.privacy import mechanisms
+from private_topics.privacy import adding
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent
 from private_topics.privacy.lattice import LARGEST_INTEGER, step_for
@@ -203,7 +203,7 @@ def test_noise_does_not_depend_on_the_chunk_size(kind: str, monkeypatch: pytest.
 
     whole = release()
     for module, name in (
-        (mechanisms, "_CHUNK"),
+        (adding, "_CHUNK"),
         (symmetric, "_CHUNK"),
         (symmetric, "_TILE"),
         (randomness, "_BLOCK"),

@@ -86,9 +86,9 @@ def _facts(model: Any, top: list[list[str]], weight: float) -> list[dict[str, An
     """What is shown of each topic."""
     from private_topics.evaluation.labels import labels_of
     from private_topics.evaluation.released_words import possible_names
-    from private_topics.evaluation.relevance import lift, ranked
+    from private_topics.evaluation.relevance import lift, ranked, shares_of
 
-    shares, labels = model.doc_topic_prior_ / model.doc_topic_prior_.sum(), labels_of(model)
+    shares, labels = shares_of(model.doc_topic_prior_), labels_of(model)
     lifts, order = lift(model.components_, shares), ranked(model.components_, shares, weight)
     return [
         {
@@ -112,7 +112,7 @@ def _that_use(model: Any, word: str, facts: list[dict[str, Any]]) -> list[dict[s
 
 def _trusted(model: Any, n_words: int, weight: float) -> Any:
     """The topics with their reliability; what it means is said on standard error."""
-    from private_topics.estimators.topic_list import word_names
+    from private_topics.evaluation.labels import word_names
     from private_topics.evaluation.relevance import ranked
     from private_topics.reports.reliability import directions_explained, trusted_topics
 

@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from private_topics.corpus.texts.parquet import arrow
 from private_topics.errors import InputError
-from private_topics.estimators.topic_list import shares_of, topics_of, word_names
+from private_topics.estimators.topic_list import topics_of
+from private_topics.evaluation.labels import word_names
+from private_topics.evaluation.relevance import shares_of
 from private_topics.whole_files import whole_file, write_whole_text
 
 FORMATS = ("json", "parquet", "pyldavis")
@@ -68,7 +70,7 @@ def pyldavis_arguments(model: Any) -> dict[str, Any]:
     There is one made-up document of `MADE_UP_LENGTH` words, with the shares of the topics. Words to which every topic
     gives a probability of zero are left out, since pyLDAvis divides by it.
     """
-    shares = shares_of(model)
+    shares = shares_of(model.doc_topic_prior_)
     expected = shares @ model.components_
     kept = expected > 0
     names = word_names(model)

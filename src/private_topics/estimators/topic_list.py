@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from private_topics.errors import InputError
-from private_topics.evaluation.labels import labels_of
+from private_topics.evaluation.labels import labels_of, word_names
+from private_topics.evaluation.relevance import shares_of
 from private_topics.parameters import check_integer
 
 LABEL_WORDS, LEADING, RELEVANCE = 3, 30, 0.3
@@ -51,7 +52,7 @@ def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, 
     `reliability`: what `private_topics.reliability(model)` found, for intervals and how surely a topic comes again.
     """
     check_integer(n, "n", "topics_of", 1)
-    names, components, shares = word_names(model), model.components_, shares_of(model)
+    names, components, shares = word_names(model), model.components_, shares_of(model.doc_topic_prior_)
     if reliability is not None and reliability.low.shape != components.shape:
         raise InputError("The 'reliability' parameter of topics_of must be that of the same model.")
     return tuple(
@@ -64,18 +65,6 @@ def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, 
         )
         for number, (label, row, share) in enumerate(zip(labels_of(model), components, shares, strict=True))
     )
-
-
-def shares_of(model: Any) -> np.ndarray:
-    """How common each topic is: its part of the Dirichlet prior."""
-    shares: np.ndarray = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
-    return shares
-
-
-def word_names(model: Any) -> list[str]:
-    """The words of the columns; their numbers where the model was fitted to counts without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"word{j}" for j in range(model.components_.shape[1])] if names is None else list(map(str, names))
 
 
 def _word(topic: int, j: int, names: list[str], components: np.ndarray, reliability: Any) -> TopicWord:

@@ -36,8 +36,7 @@ def labels(model: Any, vectors: Any = None) -> list[str]:
         has the words nearest to the centre of the topic's words; without, those that tell it most from other topics.
     """
     components = np.asarray(model.components_)
-    names = getattr(model, "feature_names_in_", None)
-    words = [f"word{j}" for j in range(components.shape[1])] if names is None else [str(name) for name in names]
+    words = word_names(model)
     shares = shares_of(model.doc_topic_prior_)
     order = ranked(components, model.doc_topic_prior_, DISTINCTIVE if len(components) > 1 else 1.0)
     table = None if vectors is None else _rows(vectors, len(words))
@@ -54,6 +53,12 @@ def labels(model: Any, vectors: Any = None) -> list[str]:
         taken.update(chosen)
         found[topic] = ", ".join(words[word] for word in chosen)
     return found
+
+
+def word_names(model: Any) -> list[str]:
+    """The words of the columns; their numbers where the model was fitted to counts without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"word{j}" for j in range(model.components_.shape[1])] if names is None else list(map(str, names))
 
 
 def _rows(vectors: Any, n_words: int) -> np.ndarray:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from private_topics.errors import PrivacyError, require
 from private_topics.privacy.accountant import Accountant
+from private_topics.privacy.adding import add_noise, in_real_units, with_noise
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.curves import mu_of_budget, rho_of_budget
 from private_topics.privacy.events import (
@@ -38,18 +39,12 @@ from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
 from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream
 from private_topics.privacy.set_union import RADIUS, SENSITIVITY, threshold_steps
-from private_topics.privacy.symmetric import (
-    add_symmetric_matrix_noise,
-    add_symmetric_tensor_noise,
-    symmetric_std,
-)
+from private_topics.privacy.symmetric import Draw, symmetric_std
 
 __all__ = ["KINDS", "Asked", "Kind", "PrivateRun", "Query", "Released", "ReleasedWords"]
 
 NoiseEvent = GaussianEvent | LaplaceEvent
-Draw = Callable[[int, float], Integers]
 
-_CHUNK = 1 << 20
 # mu_total stays this far below what the budget allows, so that shares which sum to one up to rounding fit.
 HEADROOM = 1e-9
 _RELEASE_TOKEN = object()
@@ -205,8 +200,8 @@ class PrivateRun:
         event = self._event(query, share, integers)
         with self._lock:
             self._charge(event, share)
-            value = _noisy(query, integers, _width(event), self._draw(event), consume)
-        return value, event
+            noisy = with_noise(query, integers, _width(event), self._draw(event), consume)
+        return in_real_units(query, noisy), event
 
     def release_sums(
         self,
@@ -242,7 +237,7 @@ class PrivateRun:
         with self._lock:
             self._require_set_aside(event)
             self._charge(event, share)
-            _add_noise(totals, ratio, self._draw(event))
+            add_noise(totals, ratio, self._draw(event))
         kept = np.flatnonzero(totals >= limit)
         words = tuple(names[index] for index in kept)
         value, threshold = totals[kept].astype(np.float64) * query.step, limit * query.step
@@ -339,39 +334,6 @@ def _own(aggregate: Integers) -> Integers:
     return aggregate if aggregate.base is None else aggregate.copy()
 
 
-def _noisy(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> npt.NDArray[np.float64]:
-    """The aggregate plus integer noise, in real units."""
-    return in_real_units(query, with_noise(query, integers, sigma, draw, consume))
-
-
-def with_noise(query: Query, integers: Integers, sigma: float, draw: Draw, consume: bool) -> Integers:
-    """The aggregate plus integer noise, in lattice steps."""
-    total = integers if consume else np.array(integers, order="C")
-    ratio = sigma / query.step * (1 + 2.0**-50)
-    if query.kind == "symmetric_matrix":
-        add_symmetric_matrix_noise(total, ratio, draw)
-    elif query.kind == "symmetric_tensor":
-        add_symmetric_tensor_noise(total, ratio, draw)
-    else:
-        _add_noise(total.reshape(-1), ratio, draw)
-    return total
-
-
-def in_real_units(query: Query, total: Integers) -> npt.NDArray[np.float64]:
-    """The value of whole lattice steps, in their own memory; in chunks, without a full-size temporary."""
-    value = total.view(np.float64)
-    flat_total, flat_value = total.reshape(-1), value.reshape(-1)
-    for start in range(0, flat_total.size, _CHUNK):
-        flat_value[start : start + _CHUNK] = flat_total[start : start + _CHUNK] * query.step
-    return value
-
-
-def _add_noise(flat: Integers, ratio: float, draw: Draw) -> None:
-    for start in range(0, flat.size, _CHUNK):
-        chunk = flat[start : start + _CHUNK]
-        chunk += draw(chunk.size, ratio)
-
-
 def require_coarse(query: Query, event: NoiseEvent) -> None:
     if _width(event) / query.step > LARGEST_RATIO / 2:
         raise PrivacyError(f"The step of query {query.name!r} is too fine for its noise. Use lattice.step_for.")
@@ -384,17 +346,17 @@ def _width(event: NoiseEvent) -> float:
 
 def _discrete_gaussian(count: int, ratio: float) -> Integers:
     """OpenDP's exact discrete Gaussian of this scale (Canonne, Kamath and Steinke 2020, algorithm 3)."""
-    import opendp.prelude as opendp
-
-    opendp.enable_features("contrib")
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
-    return np.array(opendp.m.make_gaussian(*space, scale=ratio)([0] * count), dtype=np.int64)
+    return _by_opendp("make_gaussian", ("l2_distance", "f64"), count, ratio)
 
 
 def _discrete_laplace(count: int, ratio: float) -> Integers:
     """OpenDP's exact discrete Laplace of this scale (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    return _by_opendp("make_laplace", ("l1_distance", "i64"), count, ratio)
+
+
+def _by_opendp(mechanism: str, distance: tuple[str, str], count: int, ratio: float) -> Integers:
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
-    return np.array(opendp.m.make_laplace(*space, scale=ratio)([0] * count), dtype=np.int64)
+    space = opendp.vector_domain(opendp.atom_domain(T="i64")), getattr(opendp, distance[0])(T=distance[1])
+    return np.array(getattr(opendp.m, mechanism)(*space, scale=ratio)([0] * count), dtype=np.int64)

@@ -19,18 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from private_topics.errors import PrivacyError
+from private_topics.privacy.adding import in_real_units, with_noise
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.curves import rho_of_budget
 from private_topics.privacy.events import SharedGaussianEvent
-from private_topics.privacy.mechanisms import (
-    HEADROOM,
-    NoiseEvent,
-    PrivateRun,
-    ReleasedWords,
-    in_real_units,
-    require_coarse,
-    with_noise,
-)
+from private_topics.privacy.mechanisms import HEADROOM, NoiseEvent, PrivateRun, ReleasedWords, require_coarse
 from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.privacy.queries import Integers, Query
 from private_topics.privacy.queries import independent_coordinates as _coordinates

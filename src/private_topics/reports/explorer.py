@@ -11,7 +11,8 @@ import numpy as np
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from private_topics.reports.topics import Topic, hellinger, shares_of
+from private_topics.evaluation.relevance import shares_of
+from private_topics.reports.topics import Topic, hellinger
 
 LEADING = 60
 """Words of a topic that can be ranked: noise decides what is most distinctive among the rarest."""
@@ -21,7 +22,7 @@ FIGURES = 8
 def explorer_data(model: Any, names: list[str], topics: list[Topic]) -> Markup:
     """Words with their probability in the text as a whole, topics with those of their leading words."""
     components = np.asarray(model.components_)
-    usual = shares_of(model) @ components
+    usual = shares_of(model.doc_topic_prior_) @ components
     leading = {topic.index: np.argsort(-components[topic.index], kind="stable")[:LEADING] for topic in topics}
     listed = sorted({int(j) for columns in leading.values() for j in columns})
     number = {column: i for i, column in enumerate(listed)}

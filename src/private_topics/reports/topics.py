@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from private_topics.errors import InputError
+from private_topics.evaluation.labels import word_names as model_words
+from private_topics.evaluation.relevance import shares_of
 
 TOP_WORDS = 10
 CANDIDATES, DISTINCTIVE, LIKELY = 30, 5, 0.5
@@ -75,11 +77,7 @@ class TopicMap:
 
 def word_names(model: Any, feature_names: Any, caller: str) -> list[str]:
     """A printable name for each word: as given, else as fitted, else by number."""
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    if feature_names is None:
-        feature_names = [f"word{j}" for j in range(model.components_.shape[1])]
-    names = [printable(name) for name in feature_names]
+    names = [printable(name) for name in (model_words(model) if feature_names is None else feature_names)]
     if len(names) != model.components_.shape[1]:
         raise InputError(
             f"The 'feature_names' parameter of {caller} must have one name for each of the "
@@ -104,7 +102,7 @@ def topics_of(
     model: Any, names: list[str], n_words: int = TOP_WORDS, views: Sequence[TopicView] | None = None
 ) -> list[Topic]:
     """The topics of a model, the most common first, with what `views` add to them."""
-    components, shares = model.components_, shares_of(model)
+    components, shares = model.components_, shares_of(model.doc_topic_prior_)
     mass = shares[:, None] * components
     usual = mass.sum(axis=0)
     posterior = mass / np.maximum(usual, np.finfo(float).tiny)
@@ -138,13 +136,6 @@ def _viewed(topic: Topic, view: TopicView) -> Topic:
     words = tuple(Word(*word[:3], *between.get(word.name, ())) for word in topic.words)
     label = None if view.label is None else printable(view.label)
     return replace(topic, words=words, label=label, reliability=view.reliability, intervals=between)
-
-
-def shares_of(model: Any) -> np.ndarray:
-    """How common each topic is: its part of the Dirichlet prior."""
-    prior = np.asarray(model.doc_topic_prior_, dtype=np.float64)
-    shares: np.ndarray = prior / prior.sum()
-    return shares
 
 
 def top_words(topic: np.ndarray, names: list[str], n_words: int, usual: np.ndarray | None = None) -> tuple[Word, ...]:
