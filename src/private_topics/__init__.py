@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from private_topics.reports.class_shares import write_shares
     from private_topics.reports.comparison import write_comparison
     from private_topics.reports.report import write_report
-    from private_topics.reports.topics import TopicView
 
 _HOMES = {
     "audit.auditing": ("audit_privacy",),
@@ -132,7 +131,6 @@ _HOMES = {
     "reports.class_shares": ("write_shares",),
     "reports.comparison": ("write_comparison",),
     "reports.report": ("write_report",),
-    "reports.topics": ("TopicView",),
 }
 """Where the public names live. They are imported at first use: `private-topics --help` needs none of them."""
 
@@ -173,7 +171,6 @@ __all__ = [
     "SpectralLDA",
     "Tokeniser",
     "Topic",
-    "TopicView",
     "TopicWord",
     "VariationalLDA",
     "WordList",

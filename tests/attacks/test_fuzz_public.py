@@ -95,7 +95,6 @@ BY_OTHERS = {  # what commands and estimators call with whatever they are given
     "Request",
     "Tokeniser",
     "Topic",
-    "TopicView",
     "TopicWord",
     "WITH_VOCABULARY",
     "WordList",

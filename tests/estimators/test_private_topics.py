@@ -28,6 +28,7 @@ from private_topics import (
     TopicWord,
     WordList,
     fit_texts,
+    rename_topics,
     topics_of,
     write_report,
 )
@@ -105,6 +106,17 @@ def test_a_label_holds_distinctive_words() -> None:
     assert [topic.label for topic in topics_of(model)] == ["heart, lung, vein", "car, road, wheel"]
     model.topic_labels_ = ["organs", "organs"]
     assert [topic.label for topic in topics_of(model)] == ["organs", "organs (2)"]
+
+
+def test_a_report_shows_what_the_model_in_it_knows(fitted: PrivateTopics, tmp_path: Path) -> None:
+    """Labels and edits are those of the model that it wraps, also where a file was edited."""
+    assert not hasattr(fitted, "topic_labels_")
+    rename_topics(fitted.model_, {0: "of the heart"}).save(tmp_path / "named.model")
+    named = PrivateTopics.load(tmp_path / "named.model")
+    assert named.topics_[0].label == named.topic_labels_[0] == "of the heart"
+    assert named.edits_ == named.model_.edits_
+    page = write_report(named, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Topic 0: of the heart" in page
 
 
 def test_transform_keeps_the_index_and_names_the_topics(fitted: PrivateTopics) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import json
 import re
@@ -11,7 +12,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from private_topics import PrivacyWarning, PrivateSpectralLDA
+import numpy as np
+
+from private_topics import PrivacyWarning, PrivateSpectralLDA, Reliability
 from private_topics.reports import write_comparison, write_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,3 +171,16 @@ def assert_references(page: Page) -> None:
     for attribute in ("aria-labelledby", "aria-describedby"):
         named = [str(found[attribute]).split() for _, found in page.elements if attribute in found]
         assert {name for names in named for name in names} <= set(ids)
+
+
+def labelled(model: Any, labels: list[str]) -> Any:
+    """The model with labels as if people had given them, whatever they are."""
+    other = copy.copy(model)
+    other.topic_labels_ = labels
+    return other
+
+
+def trust_in(model: Any, topics: Any) -> Reliability:
+    """Topics that come out again as often as that; every word may have half or twice its probability."""
+    shape, words = model.components_.shape, model.components_
+    return Reliability(np.asarray(topics), np.ones(shape[0]), np.zeros(shape), words / 2, words * 2, 20, 10)

@@ -9,9 +9,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from report_support import DATE, HOSTILE, N_WORDS, NAMES, ROOT, Page, assert_sound
+from report_support import DATE, HOSTILE, N_WORDS, NAMES, ROOT, Page, assert_sound, labelled, trust_in
 
-from private_topics import InputError, TopicView, write_model_card
+from private_topics import InputError, write_model_card
 
 PARTS = [
     "What it is", "Intended use", "What it must not be used for", "Data", "Privacy", "What was released",
@@ -81,8 +81,7 @@ def test_nothing_in_a_card_acts(model, tmp_path):
 
     def written(names, text, suffix):
         options = {"feature_names": names, "title": text, "purpose": text, "data": text, "date": text.strip()}
-        views = [TopicView(text)] * k
-        return card(model, tmp_path, suffix, evaluation={text: 1.0}, views=views, **options)
+        return card(labelled(model, [text] * k), tmp_path, suffix, evaluation={text: 1.0}, **options)
 
     attack = "# <img src=x onerror=alert(1)>\n\n<script>x</script> | [a](b)"
     markdown, calm = written(hostile, attack, ".md"), written(NAMES, "calm", ".md")
@@ -122,3 +121,16 @@ def test_refusals_leave_no_file(model, tmp_path):
     with pytest.raises(InputError, match="'feature_names'"):
         card(model, tmp_path, feature_names=NAMES[:-1])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".md", ".html"])
+def test_labels_and_reliability_are_on_the_card(model, tmp_path, suffix):
+    k = len(model.components_)
+    named, trust = labelled(model, [f"label {i}" for i in range(k)]), trust_in(model, [0.25] * k)
+    text = card(named, tmp_path, suffix, reliability=trust)
+    assert all(f"label {i}" in text for i in range(k))
+    assert text.count("25.0%") == k
+    other = labelled(model, None)
+    other.components_ = model.components_[:-1]
+    with pytest.raises(InputError, match="'reliability' parameter of write_model_card"):
+        card(other, tmp_path, suffix, reliability=trust)

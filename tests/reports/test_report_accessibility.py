@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from browser_support import NEEDED
-from report_support import NAMES
+from report_support import NAMES, labelled, trust_in
 
-from private_topics import TopicView, write_comparison, write_model_card, write_report
+from private_topics import write_comparison, write_model_card, write_report
 
 pytestmark = [pytest.mark.browser, NEEDED]
 CHECK = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
@@ -43,10 +43,11 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def pages(model, corpus, bad_models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("accessible")
-    views = [TopicView(f"label {i}", 0.3 * i) for i in range(len(model.components_))]
-    options = {"feature_names": NAMES, "truth": corpus[1], "views": views}
+    k = len(model.components_)
+    named, trust = labelled(model, [f"label {i}" for i in range(k)]), trust_in(model, [0.3 * i for i in range(k)])
+    options = {"feature_names": NAMES, "truth": corpus[1], "reliability": trust}
     return {
-        "report": write_report(model, folder / "report.html", **options),
+        "report": write_report(named, folder / "report.html", **options),
         "bad": write_report(next(iter(bad_models.values())), folder / "bad.html", feature_names=NAMES),
         "card": write_model_card(model, folder / "card.html", feature_names=NAMES),
         "comparison": write_comparison(model, model, folder / "comparison.html", feature_names=NAMES),

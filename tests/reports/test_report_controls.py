@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from browser_support import NEEDED
-from report_support import HOSTILE, N_WORDS, NAMES
+from report_support import HOSTILE, N_WORDS, NAMES, labelled, trust_in
 
-from private_topics import TopicView
 from private_topics.reports import write_report
 
 pytestmark = [pytest.mark.browser, NEEDED]
@@ -107,8 +106,9 @@ def test_a_word_of_one_topic_is_found_in_that_topic(browser, tmp_path):
 
 def test_topics_are_sorted(browser, model, tmp_path):
     k = len(model.components_)
-    views = [TopicView(f"{chr(ord('z') - i)} label", 0.1 + 0.2 * i) for i in range(k)]
-    browser.open(write_report(model, tmp_path / "views.html", feature_names=NAMES, views=views))
+    named = labelled(model, [f"{chr(ord('z') - i)} label" for i in range(k)])
+    trust = trust_in(model, [0.1 + 0.2 * i for i in range(k)])
+    browser.open(write_report(named, tmp_path / "sorted.html", feature_names=NAMES, reliability=trust))
     shares = model.doc_topic_prior_
     expected = {
         "index": list(range(k)),
@@ -192,8 +192,8 @@ def test_the_keyboard_moves_the_slider(browser, page):
 
 def test_names_stay_text_whatever_is_done(browser, model, tmp_path):
     hostile = [f"{HOSTILE[j % len(HOSTILE)]}{j}" for j in range(N_WORDS)]
-    views = [TopicView(f"<img src=x onerror=alert(1)>{i}") for i in range(len(model.components_))]
-    path = write_report(model, tmp_path / "hostile.html", feature_names=hostile, views=views)
+    named = labelled(model, [f"<img src=x onerror=alert(1)>{i}" for i in range(len(model.components_))])
+    path = write_report(named, tmp_path / "hostile.html", feature_names=hostile)
     browser.open(path)
     count = "document.querySelectorAll('script, img, style, iframe, [onerror], [onload]').length"
     before = browser.evaluate(count)

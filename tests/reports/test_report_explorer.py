@@ -8,9 +8,20 @@ import re
 
 import numpy as np
 import pytest
-from report_support import HOSTILE, N_WORDS, NAMES, SCRIPT, Page, assert_policy, assert_sound, report
+from report_support import (
+    HOSTILE,
+    N_WORDS,
+    NAMES,
+    SCRIPT,
+    Page,
+    assert_policy,
+    assert_sound,
+    labelled,
+    report,
+    trust_in,
+)
 
-from private_topics import InputError, SpectralLDA, TopicView
+from private_topics import InputError, SpectralLDA
 from private_topics.reports import write_report
 from private_topics.reports.explorer import LEADING
 
@@ -49,13 +60,13 @@ def test_one_script_may_run_and_it_is_that_of_the_repository(model, tmp_path):
 def test_no_name_or_label_leaves_the_block_of_data(model, tmp_path):
     """`</script>` in a word would end the block, and what follows would be part of the page."""
     hostile = [f"{j}{('</script><script>x', '<!--<script>', *HOSTILE)[j % 10]}" for j in range(N_WORDS)]
-    views = [TopicView(f"</script>{text}") for text in HOSTILE[: len(model.components_)]]
-    page = report(model, tmp_path, feature_names=hostile, views=views)
-    assert page.shape == report(model, tmp_path, views=[TopicView("a")] * len(views)).shape
+    labels = [f"</script>{text}" for text in HOSTILE[: len(model.components_)]]
+    page = report(labelled(model, labels), tmp_path, feature_names=hostile)
+    assert page.shape == report(labelled(model, ["a"] * len(labels)), tmp_path).shape
     assert len(page.scripts) == 2
     assert not set("<>&'") & set(page.scripts[0])
     assert data_of(page)["words"] == hostile
-    assert {topic["label"] for topic in data_of(page)["topics"]} == {view.label for view in views}
+    assert {topic["label"] for topic in data_of(page)["topics"]} == set(labels)
     assert page.scripts[1] == SCRIPT.read_text(encoding="utf-8")
 
 
@@ -94,19 +105,15 @@ def test_controls_are_hidden_until_the_script_runs(model, tmp_path):
 
 def test_what_is_known_of_topics_is_shown(model, tmp_path):
     k = len(model.components_)
-    best = [NAMES[int(row.argmax())] for row in model.components_]
-    views = [
-        TopicView(f"label {i}", 0.9 - 0.2 * i, [(best[i], row.max(), row.max() / 2, row.max() * 2)])
-        for i, row in enumerate(model.components_)
-    ]
-    page = report(model, tmp_path, views=views)
+    trust = trust_in(model, [0.9 - 0.2 * i for i in range(k)])
+    page = report(labelled(model, [f"label {i}" for i in range(k)]), tmp_path, reliability=trust)
     assert_sound(page)
     for i in range(k):
         card = page.part(f'<article class="card topic" id="topic-{i}"')
         assert f"<bdi>Topic {i}: label {i}</bdi>" in card
         assert f"at least {0.9 - 0.2 * i:.1%} of fits" in card
         assert ("it might not" in card) == (0.9 - 0.2 * i < 0.5)
-        assert card.count('class="span"') == 1
+        assert card.count('class="span"') == card.count("<li>") == 10
     assert {option["value"] for option in page.all("option")} == {"share", "index", "first", "label", "reliability"}
     topics = {topic["index"]: topic for topic in data_of(page)["topics"]}
     top = model.components_[1].max()
@@ -114,10 +121,10 @@ def test_what_is_known_of_topics_is_shown(model, tmp_path):
     plain = report(model, tmp_path)
     assert "Reliability" not in plain.text
     assert {option["value"] for option in plain.all("option")} == {"share", "index", "first"}
-    with pytest.raises(InputError, match="'views'"):
-        report(model, tmp_path, views=views[:-1])
-    with pytest.raises(InputError, match="reliability"):
-        report(model, tmp_path, views=[TopicView(reliability=1.5)] * k)
+    other = copy.copy(model)
+    other.components_ = model.components_[:-1]
+    with pytest.raises(InputError, match="'reliability' parameter of write_report must be that of the same model"):
+        report(other, tmp_path, reliability=trust)
 
 
 def test_one_topic_has_no_slider_and_nothing_to_compare(model, tmp_path):

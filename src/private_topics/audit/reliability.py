@@ -65,6 +65,11 @@ class Reliability:
     refits: int
     n_words: int
 
+    def require(self, model: Any, caller: str) -> None:
+        """Refuse to speak of another model."""
+        if self.top_share.shape != model.components_.shape:
+            raise InputError(f"The 'reliability' parameter of {caller} must be that of the same model.")
+
     def is_reliable(self, topic: int) -> bool:
         """Whether a topic is called reliable."""
         return bool(self.topics[topic] >= RELIABLE)

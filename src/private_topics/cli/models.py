@@ -85,7 +85,7 @@ def report(
             from private_topics.reports import write_model_card
 
             scores = None if evaluation is None else read_scores(evaluation)
-            write_model_card(fitted, card, model_file=model, purpose=purpose, evaluation=scores, **heading)
+            write_model_card(fitted, card, model_file=model, purpose=purpose, evaluation=scores, **heading, **trust)
             Screen(quiet).say(f"Wrote the model card to {card}.")
     else:
         from private_topics.reports import write_comparison

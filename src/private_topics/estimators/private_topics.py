@@ -118,6 +118,9 @@ class PrivateTopics(NotebookView, BaseEstimator):
     privacy_ = _of_model("privacy_", "What was released, and what is guaranteed.")
     supported_components_ = _of_model("supported_components_", "Directions above the noise.")
     spectrum_ = _of_model("spectrum_", "Of the released second moment.")
+    topic_labels_ = _of_model("topic_labels_", "Labels that people gave, if they did.")
+    edits_ = _of_model("edits_", "What was changed after the release, if anything was.")
+    sign_off_ = _of_model("sign_off_", "Who asked, who approved and why, if a ledger was told.")
     n_components = property(lambda self: self.n_topics, doc="Topics asked for, as reports look it up.")
 
     def fit(self, data: Any, text: str | None = None, unit: str | None = None) -> Self:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from private_topics.errors import InputError
 from private_topics.evaluation.labels import labels_of, word_names
 from private_topics.evaluation.relevance import shares_of
 from private_topics.parameters import check_integer
@@ -53,8 +52,8 @@ def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, 
     """
     check_integer(n, "n", "topics_of", 1)
     names, components, shares = word_names(model), model.components_, shares_of(model.doc_topic_prior_)
-    if reliability is not None and reliability.low.shape != components.shape:
-        raise InputError("The 'reliability' parameter of topics_of must be that of the same model.")
+    if reliability is not None:
+        reliability.require(model, "topics_of")
     return tuple(
         Topic(
             number,

@@ -3,6 +3,5 @@
 from private_topics.reports.card import write_model_card
 from private_topics.reports.comparison import write_comparison
 from private_topics.reports.report import write_report
-from private_topics.reports.topics import TopicView
 
-__all__ = ["TopicView", "write_comparison", "write_model_card", "write_report"]
+__all__ = ["write_comparison", "write_model_card", "write_report"]

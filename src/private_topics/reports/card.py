@@ -16,12 +16,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from private_topics._version import versions
+from private_topics.audit.reliability import Reliability
 from private_topics.errors import InputError
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.attacker import plain_words
 from private_topics.reports.page import date_text, number, percent, write_page
 from private_topics.reports.sections import file_digest, settings_of
-from private_topics.reports.topics import REPLACEMENT, Topic, TopicView, printable, topics_of, word_names
+from private_topics.reports.topics import REPLACEMENT, Topic, printable, topics_of, word_names
 from private_topics.reports.verdict import PrivacyVerdict, statement_of_model, verdict_of
 from private_topics.whole_files import write_whole_text
 
@@ -68,7 +69,7 @@ def write_model_card(
     purpose: str | None = None,
     data: str | None = None,
     evaluation: Mapping[str, float] | None = None,
-    views: Sequence[TopicView] | None = None,
+    reliability: Reliability | None = None,
     model_file: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write the model card of a fitted model to `path`, Markdown (.md) or HTML (.html); returns the path.
@@ -83,7 +84,7 @@ def write_model_card(
     data : what the corpus is, in a sentence or two. It is published with the card: nothing that only the text shows.
     evaluation : names and values of scores, such as `private-topics evaluate --json` prints them. They say something
         about the documents that were scored, and no guarantee covers that.
-    views : a `TopicView` for each topic: its label and its reliability.
+    reliability : what `reliability(model)` found.
     model_file : the saved model, whose SHA-256 is printed.
     """
     check_is_fitted(model, "components_")
@@ -93,10 +94,12 @@ def write_model_card(
             f"Got a name that ends in {Path(path).suffix!r} instead."
         )
     names = word_names(model, feature_names, "write_model_card")
+    if reliability is not None:
+        reliability.require(model, "write_model_card")
     statement = statement_of_model(model)
     verdict = verdict_of(statement)
     parts = [
-        _what(model, topics_of(model, names, WORDS, views)),
+        _what(model, topics_of(model, names, WORDS, reliability)),
         *_uses(purpose, verdict),
         _data(model, statement, data),
         *_privacy(statement, verdict),

@@ -38,7 +38,7 @@ def explorer_data(model: Any, names: list[str], topics: list[Topic]) -> Markup:
                 "share": topic.share,
                 "reliability": topic.reliability,
                 "words": [
-                    [number[int(j)], *map(_short, (components[topic.index, j], *topic.intervals.get(names[j], ())))]
+                    [number[int(j)], *(_short(values[j]) for values in _known(topic, components[topic.index]))]
                     for j in leading[topic.index]
                 ],
             }
@@ -47,6 +47,11 @@ def explorer_data(model: Any, names: list[str], topics: list[Topic]) -> Markup:
         "distances": [[round(float(value), 2) for value in row] for row in hellinger(components, components)],
     }
     return htmlsafe_json_dumps(data, separators=(",", ":"), ensure_ascii=True, sort_keys=False)
+
+
+def _known(topic: Topic, probabilities: np.ndarray) -> list[np.ndarray]:
+    """Of each word its probability and, where they are known, the ends of its interval."""
+    return [values for values in (probabilities, topic.low, topic.high) if values is not None]
 
 
 def _short(value: float) -> float:

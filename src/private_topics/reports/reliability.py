@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from private_topics.audit.reliability import RELIABLE, Reliability
-from private_topics.errors import InputError
 
 
 class SureWord(NamedTuple):
@@ -42,8 +41,7 @@ def trusted_topics(
 ) -> list[TrustedTopic]:
     """The topics of a model, as it numbers them; `names` and `order` of all its words, by probability if None."""
     components = model.components_
-    if found.top_share.shape != components.shape:
-        raise InputError(f"The 'reliability' parameter of {caller} must be that of the same model.")
+    found.require(model, caller)
     order = np.argsort(-components, axis=1, kind="stable") if order is None else order
     return [
         TrustedTopic(

@@ -6,7 +6,6 @@ It is made from the fitted model alone, so from released values and public setti
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture, word_bar
 from private_topics.reports.explorer import LEADING, explorer_data
 from private_topics.reports.page import date_text, write_page
-from private_topics.reports.reliability import TrustedTopic, directions_explained, trusted_topics
+from private_topics.reports.reliability import directions_explained, trusted_topics
 from private_topics.reports.sections import (
     GRAPH_STYLE,
     budget_of,
@@ -33,7 +32,7 @@ from private_topics.reports.sections import (
     tokeniser_settings,
     why_no_spectrum,
 )
-from private_topics.reports.topics import TopicView, printable, topic_map, topics_of, word_names
+from private_topics.reports.topics import topic_map, topics_of, word_names
 from private_topics.reports.verdict import statement_of_model, verdict_of
 
 PRIVACY_PARTS = ("directions", "budget", "graph", "forecast", "spectrum", "no_spectrum", "attacker", "plain")
@@ -54,7 +53,6 @@ def write_report(
     model_file: str | os.PathLike[str] | None = None,
     audit: dict[str, Any] | None = None,
     reliability: Reliability | None = None,
-    views: Sequence[TopicView] | None = None,
 ) -> Path:
     """Write the report of a fitted model to `path`; returns the path.
 
@@ -72,14 +70,12 @@ def write_report(
     model_file : the saved model, whose SHA-256 is printed.
     audit : `private_topics.audit.sealed(…)` of an audit with the model's settings: a section with its seal.
     reliability : what `reliability(model)` found: how far to trust each topic, and a section on it.
-    views : what else to say of each topic: a label, a reliability, intervals of words; if None, the labels that
-        people gave, and what `reliability` says.
     """
     check_is_fitted(model, "components_")
     names = word_names(model, feature_names, "write_report")
     statement = statement_of_model(model)
     trusted = None if reliability is None else trusted_topics(model, reliability, names, "write_report")
-    topics = topics_of(model, names, views=_views_of(model, trusted) if views is None else views)
+    topics = topics_of(model, names, reliability=reliability)
     places = topic_map(model.components_)
     context = {
         "title": title,
@@ -110,18 +106,6 @@ def write_report(
     }
     context |= _privacy(model, statement) | _looked_at(model, names)
     return write_page(path, "report.html", context, [GRAPH_STYLE], "report.js")
-
-
-def _views_of(model: Any, trusted: list[TrustedTopic] | None) -> list[TopicView]:
-    """The labels that people gave the topics, and how far to trust them."""
-    given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
-    labels = [None if label is None else printable(label) for label in given]
-    if trusted is None:
-        return [TopicView(label) for label in labels]
-    return [
-        TopicView(label, topic.reliability, [word[:4] for word in topic.words])
-        for label, topic in zip(labels, trusted, strict=True)
-    ]
 
 
 def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:

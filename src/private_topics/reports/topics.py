@@ -6,12 +6,12 @@ Everything here is a function of the fitted topics and prior, which are released
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from private_topics.audit.reliability import Reliability
 from private_topics.errors import InputError
 from private_topics.evaluation.labels import word_names as model_words
 from private_topics.evaluation.relevance import shares_of
@@ -37,18 +37,6 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TopicView:
-    """What is known of a topic beside the model: a label, a reliability from 0 to 1, intervals of words.
-
-    `words` holds (word, probability, low, high); a report draws the interval of each word that it lists.
-    """
-
-    label: str | None = None
-    reliability: float | None = None
-    words: Sequence[tuple[str, float, float, float]] = ()
-
-
-@dataclass(frozen=True)
 class Topic:
     """One topic of a model; `words` are its leading ones, `distinctive` those that, seen alone, point to it."""
 
@@ -58,7 +46,8 @@ class Topic:
     distinctive: tuple[Word, ...]
     label: str | None = None
     reliability: float | None = None
-    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     @property
     def name(self) -> str:
@@ -99,48 +88,35 @@ def _disturbs(character: str) -> bool:
 
 
 def topics_of(
-    model: Any, names: list[str], n_words: int = TOP_WORDS, views: Sequence[TopicView] | None = None
+    model: Any, names: list[str], n_words: int = TOP_WORDS, reliability: Reliability | None = None
 ) -> list[Topic]:
-    """The topics of a model, the most common first, with what `views` add to them."""
+    """The topics of a model, the most common first, with labels that people gave and how far to trust them."""
     components, shares = model.components_, shares_of(model.doc_topic_prior_)
+    labels = getattr(model, "topic_labels_", None) or [None] * len(components)
     mass = shares[:, None] * components
     usual = mass.sum(axis=0)
     posterior = mass / np.maximum(usual, np.finfo(float).tiny)
-    topics = [
-        Topic(
-            i,
-            float(shares[i]),
-            top_words(row, names, n_words, usual),
-            _distinctive(row, posterior[i], names) if len(components) > 1 else (),
+    topics = []
+    for i, row in enumerate(components):
+        trust = () if reliability is None else (reliability.low[i], reliability.high[i])
+        topics.append(
+            Topic(
+                i,
+                float(shares[i]),
+                top_words(row, names, n_words, usual, *trust),
+                _distinctive(row, posterior[i], names) if len(components) > 1 else (),
+                None if labels[i] is None else printable(labels[i]),
+                None if reliability is None else float(reliability.topics[i]),
+                *trust,
+            )
         )
-        for i, row in enumerate(components)
-    ]
-    if views is not None:
-        topics = [_viewed(topic, view) for topic, view in zip(topics, checked_views(views, len(topics)), strict=True)]
     return sorted(topics, key=lambda topic: (-topic.share, topic.index))
 
 
-def checked_views(views: Sequence[TopicView], n_topics: int) -> Sequence[TopicView]:
-    if len(views) != n_topics:
-        raise InputError(
-            f"The 'views' parameter must be a TopicView for each of the {n_topics} topics. Got {len(views)} of them."
-        )
-    for view in views:
-        if view.reliability is not None and not 0.0 <= view.reliability <= 1.0:
-            raise InputError(f"The reliability of a TopicView must be from 0 to 1. Got {view.reliability!r} instead.")
-    return views
-
-
-def _viewed(topic: Topic, view: TopicView) -> Topic:
-    between = {printable(name): (float(low), float(high)) for name, _, low, high in view.words}
-    words = tuple(Word(*word[:3], *between.get(word.name, ())) for word in topic.words)
-    label = None if view.label is None else printable(view.label)
-    return replace(topic, words=words, label=label, reliability=view.reliability, intervals=between)
-
-
-def top_words(topic: np.ndarray, names: list[str], n_words: int, usual: np.ndarray | None = None) -> tuple[Word, ...]:
+def top_words(topic: np.ndarray, names: list[str], n_words: int, *others: np.ndarray) -> tuple[Word, ...]:
+    """The leading words; `others`: of each its probability in the text as a whole, and the ends of an interval."""
     order = np.argsort(-topic, kind="stable")[:n_words]
-    return tuple(Word(names[j], float(topic[j]), None if usual is None else float(usual[j])) for j in order)
+    return tuple(Word(names[j], *(float(values[j]) for values in (topic, *others))) for j in order)
 
 
 def _distinctive(topic: np.ndarray, posterior: np.ndarray, names: list[str]) -> tuple[Word, ...]:
