@@ -58,7 +58,7 @@ def unigram_fit(scaled: np.ndarray) -> tuple[np.ndarray, float]:
 
 def noise_level(statistic: np.ndarray, noise: np.ndarray) -> float:
     """One over the mean entry, in units of its noise: below 0.1 nearly exact, above one mostly noise."""
-    return float(statistic.size / max((statistic / noise).sum(), 1.0))
+    return float(statistic.size / max(float((statistic.sum(axis=0) / noise).sum()), 1.0))
 
 
 def denoised_topics(statistic: np.ndarray, unigram: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -103,23 +103,27 @@ def gamma_posterior(
     total = max(float(statistic.sum()), float(noise.max()))
     share = np.maximum(statistic.sum(axis=1) / total, 0.2 / n_topics)
     share /= share.sum()
-    scaled, mass = statistic / noise, expected * total / noise
-    ratios, log_prior = _gamma_prior(_best_shape(scaled, share[:, None] * mass, shapes))
+    mass = np.atleast_2d(expected * total)
+    ratios, log_prior = _gamma_prior(_best_shape(statistic, share, mass, noise, shapes))
     estimate = np.empty_like(statistic)
     for _ in range(GAMMA_ROUNDS):
-        _posterior_means(scaled, share[:, None] * mass, ratios, log_prior, estimate)
-        estimate *= noise
-        share = estimate.sum(axis=1) / estimate.sum()
-        estimate *= unigram * total / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
-    result: np.ndarray = estimate / estimate.sum(axis=1, keepdims=True)
-    return result
+        _posterior_means(statistic, share, mass, noise, ratios, log_prior, estimate)
+        share = estimate.sum(axis=1)
+        share /= share.sum()
+    estimate *= unigram / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
+    estimate /= estimate.sum(axis=1, keepdims=True)
+    return estimate
 
 
-def _best_shape(scaled: np.ndarray, mean: np.ndarray, shapes: tuple[float, ...]) -> float:
+def _best_shape(
+    statistic: np.ndarray, share: np.ndarray, mass: np.ndarray, noise: np.ndarray, shapes: tuple[float, ...]
+) -> float:
     """The gamma shape of largest marginal likelihood, on a fixed sample of the entries, in units of their noise."""
-    chosen = np.linspace(0, scaled.size - 1, min(scaled.size, SHAPE_SAMPLE)).astype(np.int64)
-    value, expected = scaled.ravel()[chosen], mean.ravel()[chosen]
-    scores = [_log_likelihoods(value, expected, *_gamma_prior(shape)).sum() for shape in shapes]
+    chosen = np.linspace(0, statistic.size - 1, min(statistic.size, SHAPE_SAMPLE)).astype(np.int64)
+    topics, words = np.unravel_index(chosen, statistic.shape)
+    value = statistic[topics, words] / noise[words]
+    mean = share[topics] * np.broadcast_to(mass, statistic.shape)[topics, words] / noise[words]
+    scores = [_log_likelihoods(value, mean, *_gamma_prior(shape)).sum() for shape in shapes]
     return shapes[int(np.argmax(scores))]
 
 
@@ -150,21 +154,23 @@ def _log_likelihoods(value, mean, ratios, log_prior):  # type: ignore[no-untyped
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _posterior_means(value, expected, ratios, log_prior, out):  # type: ignore[no-untyped-def]
-    n_topics, n_words = value.shape
+def _posterior_means(statistic, share, mass, noise, ratios, log_prior, out):  # type: ignore[no-untyped-def]
+    """Of each entry, where its mean is share × mass (k × d, or 1 × d for all topics)."""
+    n_topics, n_words = statistic.shape
     for w in prange(n_words):
-        logs = np.empty(len(ratios))
         for i in range(n_topics):
-            mean = expected[i, w]
+            value = statistic[i, w] / noise[w]
+            mean = share[i] * mass[min(i, len(mass) - 1), w] / noise[w]
             top = -np.inf
             for j in range(len(ratios)):
-                gap = value[i, w] - mean * ratios[j]
-                logs[j] = log_prior[j] - 0.5 * gap * gap
-                top = max(top, logs[j])
+                gap = value - mean * ratios[j]
+                top = max(top, log_prior[j] - 0.5 * gap * gap)
             weight, weighted = 0.0, 0.0
             for j in range(len(ratios)):
-                if logs[j] > top - 30.0:
-                    share_j = np.exp(logs[j] - top)
+                gap = value - mean * ratios[j]
+                log = log_prior[j] - 0.5 * gap * gap - top
+                if log > -30.0:
+                    share_j = np.exp(log)
                     weight += share_j
                     weighted += share_j * ratios[j]
-            out[i, w] = mean * weighted / weight
+            out[i, w] = mean * noise[w] * weighted / weight

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit, prange
 
 SMALLEST_EIGENVALUE = 1e-12
 FLOOR_OF_UNIGRAM = 0.001
@@ -63,18 +64,47 @@ def floored(topics: np.ndarray, unigram: np.ndarray) -> np.ndarray:
 
 
 def project_to_simplex(rows: np.ndarray, variances: np.ndarray | None = None) -> np.ndarray:
-    """Projection of each row `s` onto {x >= 0, Σx = 1}: the x of least `Σ (x - s)²/variances` (sort and threshold).
+    """Projection of each row `s` onto {x >= 0, Σx = 1}: the x of least `Σ (x - s)²/variances`.
 
     Euclidean without `variances`. What the row has too much is taken from its entries in proportion to them.
     """
     spread = np.ones(rows.shape[1]) if variances is None else variances / variances.max()
-    levels = rows / spread
-    levels = levels - levels.max(axis=1, keepdims=True)  # same projection, and the 1 is not lost to rounding
-    order = np.argsort(-levels, axis=1, kind="stable")
-    ordered = np.take_along_axis(levels, order, axis=1)
-    excess = np.cumsum(ordered * spread[order], axis=1) - 1.0
-    thresholds = excess / np.cumsum(spread[order], axis=1)
-    support = (ordered > thresholds).sum(axis=1)
-    threshold = np.take_along_axis(thresholds, support[:, None] - 1, axis=1)
-    result: np.ndarray = np.maximum(levels - threshold, 0.0) * spread
-    return result / result.sum(axis=1, keepdims=True)
+    tops, thresholds = _thresholds(rows, spread)
+    result = np.empty_like(rows, dtype=np.float64)
+    _taken_off(rows, spread, tops, thresholds, result)
+    result /= result.sum(axis=1, keepdims=True)
+    return result
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _thresholds(rows, spread):  # type: ignore[no-untyped-def]
+    """Of each row the highest level (entry over spread), and how far below it the projection cuts.
+
+    Entries below the mean cut of those that are left are left out, until none is (Michelot 1986). Levels are counted
+    from the highest: the projection is the same, and the 1 is not lost to rounding.
+    """
+    tops, thresholds = np.empty(len(rows)), np.empty(len(rows))
+    for i in prange(len(rows)):
+        levels = rows[i] / spread
+        tops[i] = levels.max()
+        levels -= tops[i]
+        threshold, before, left = -np.inf, len(levels) + 2, len(levels) + 1
+        while 0 < left < before:
+            before, left = left, 0
+            mass, width = 0.0, 0.0
+            for w in range(len(levels)):
+                if levels[w] > threshold:
+                    mass += levels[w] * spread[w]
+                    width += spread[w]
+                    left += 1
+            if left:
+                threshold = (mass - 1.0) / width
+        thresholds[i] = threshold
+    return tops, thresholds
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _taken_off(rows, spread, tops, thresholds, out):  # type: ignore[no-untyped-def]
+    for w in prange(rows.shape[1]):
+        for i in range(len(rows)):
+            out[i, w] = max(rows[i, w] / spread[w] - tops[i] - thresholds[i], 0.0) * spread[w]
