@@ -45,3 +45,8 @@ def test_the_search():
     assert smallest(lambda value: value >= 1234.0, 3.0) >= 1234.0
     assert smallest(lambda value: False, 3.0) == math.inf
     assert smallest(lambda value: True, 3.0) == 3.0
+
+
+def test_the_search_goes_up_to_the_largest_value_by_doubling():
+    assert smallest(lambda value: value >= 8.0, 1.0, largest=8.0) == 8.0
+    assert smallest(lambda value: value >= 8.0, 1.0, largest=7.9) == math.inf

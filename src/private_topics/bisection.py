@@ -29,7 +29,7 @@ def last_that_holds(
 
 
 def smallest(enough: Callable[[float], bool], start: float, largest: float = 1e12, precision: float = 1.02) -> float:
-    """The smallest value from `start` on that is enough, to a factor; infinity where none up to `largest` is."""
+    """The smallest value from `start` on that is enough, to a factor; infinity where doubling it passes `largest`."""
     low = high = start
     while not enough(high):
         low, high = high, 2.0 * high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import mpmath
 import pytest
@@ -15,6 +16,7 @@ from private_topics.privacy.curves import (
     gdp_epsilon,
     mu_of_budget,
     rho_of_budget,
+    smallest_epsilon,
     zcdp_delta,
 )
 
@@ -62,6 +64,27 @@ def test_gdp_delta_rounds_up_by_no_more_than_stated(mu: float, epsilon: float) -
     assert computed <= min(1, exact * mpmath.mpf(1 + 2e-9) + mpmath.mpf(1e-322))
 
 
+@pytest.mark.parametrize(
+    ("mu", "epsilon"),
+    [(1e-8, 1e-8), (1e-6, 4e-6), (0.01, 0.3), (0.2, 1.0), (0.3, 9.0), (3.0, 1.0), (14.0, 3.0), (90.0, 10.0)],
+)
+def test_gdp_delta_is_above_the_exact_one_and_hardly(mu: float, epsilon: float) -> None:
+    """Where the difference would cancel, where the Mills ratio would overflow, and between."""
+    exact = reference_delta(mu, epsilon)
+    assert exact <= gdp_delta(mu, epsilon) <= min(1, exact * mpmath.mpf(1 + 2e-9) + mpmath.mpf(1e-322))
+
+
+@pytest.mark.parametrize("curve", [gdp_delta, zcdp_delta])
+def test_no_delta_is_above_one(curve: Callable[[float, float], float]) -> None:
+    assert curve(1e6, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("wanted", [1e-9, 1e-6, 0.3])
+def test_small_epsilons_are_as_precise_as_large_ones(wanted: float) -> None:
+    found = smallest_epsilon(lambda epsilon: 0.25 if epsilon >= wanted else 0.75, 0.5)
+    assert wanted <= found <= wanted * (1 + 2e-12)
+
+
 @given(st.floats(0.01, 10.0), st.floats(0.0, 20.0))
 def test_negative_epsilon_extends_the_curve(mu: float, epsilon: float) -> None:
     assert gdp_delta(mu, -epsilon) == pytest.approx(float(reference_delta(mu, -epsilon)), rel=1e-8)
@@ -89,3 +112,13 @@ def test_bad_epsilon_is_refused(epsilon: float) -> None:
     for function in (mu_of_budget, rho_of_budget):
         with pytest.raises(PrivacyError, match="epsilon"):
             function(epsilon, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mu", "epsilon", "named"),
+    [(-1.0, 1.0, "mu"), (math.inf, 1.0, "mu"), (math.nan, 1.0, "mu"), (1.0, math.inf, "epsilon"),
+     (1.0, -math.inf, "epsilon"), (1.0, math.nan, "epsilon")],
+)  # fmt: skip
+def test_a_curve_has_no_value_where_its_numbers_mean_nothing(mu: float, epsilon: float, named: str) -> None:
+    with pytest.raises(PrivacyError, match=f"'{named}' parameter must be finite"):
+        gdp_delta(mu, epsilon)

@@ -38,3 +38,14 @@ def test_keys_have_256_bits_of_the_operating_system(monkeypatch: pytest.MonkeyPa
         for generator, key in zip((stream._bits, stream._further_bits), keys[2 * index :], strict=False):
             words = [int(word) for word in generator.state["state"]["keysetup"]]
             assert sum(word << 32 * place for place, word in enumerate(words)) == key
+
+
+def test_a_copy_made_by_a_fork_asks_for_keys_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    honest = secrets.randbits
+    stream = NoiseStream()
+    before = stream.rounded_gaussian(20, 1e6)
+    monkeypatch.setattr(secrets, "randbits", lambda bits: asked.append(bits) or honest(bits))  # type: ignore[func-returns-value]
+    stream._process = -1
+    assert not np.array_equal(stream.rounded_gaussian(20, 1e6), before)
+    assert asked == [256, 256]

@@ -114,6 +114,11 @@ def test_scale_and_record_of_a_laplace_release():
     assert event.sigma == pytest.approx(math.sqrt(2.0) * event.scale)
 
 
+def test_scales_are_rounded_up_by_the_two_billionths_of_the_proof():
+    scale = SimpleRun(PureBudget(2.0)).laplace_scale(L1, 0.25)
+    assert scale / (2.0 / 0.5) - 1.0 == pytest.approx(2e-9, rel=1e-6)
+
+
 @pytest.mark.statistical
 def test_exact_sampler_is_the_discrete_laplace():
     """Goodness of fit on a coarse lattice; false-alarm rate 1e-6, no seed."""

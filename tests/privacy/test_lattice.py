@@ -66,6 +66,12 @@ def test_step_is_a_power_of_two_that_fits(sigma: float, n_units: int, largest_su
             assert n_units * step <= sigma / 1000
 
 
+def test_the_finest_step_is_the_one_that_is_documented() -> None:
+    """sigma / 2^(10 + log2 n_units), down to sigma / 2^28 at 262,144 units."""
+    for n_units, bits in ((1, 20), (2**10, 20), (2**17, 27), (2**18, 28), (2**18 + 1, 28), (10**9, 28)):
+        assert step_for(1.0, n_units, 1.0) == 2.0**-bits
+
+
 @pytest.mark.parametrize("arguments", [(0.0, 10, 1.0), (math.nan, 10, 1.0), (1.0, 0, 1.0), (1.0, 1, 2.0**70)])
 def test_impossible_lattices_are_refused(arguments: tuple[float, int, float]) -> None:
     with pytest.raises(InputError):

@@ -13,6 +13,7 @@ import math
 import os
 import pickle
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,15 @@ from private_topics.privacy import adding
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent
 from private_topics.privacy.lattice import LARGEST_INTEGER, step_for
-from private_topics.privacy.mechanisms import KINDS, PrivateRun, Query, Released
+from private_topics.privacy.mechanisms import (
+    KINDS,
+    Asked,
+    PrivateRun,
+    Query,
+    Released,
+    _discrete_gaussian,
+    _discrete_laplace,
+)
 from private_topics.privacy.queries import checked_aggregate
 from private_topics.privacy.randomness import NoiseStream
 
@@ -190,6 +199,36 @@ def test_consuming_gives_the_same_value_in_the_same_memory(kind: str) -> None:
     got = consuming.release(query_for(consuming, kind), integers, 1.0, consume=True)
     assert np.array_equal(wanted.value, got.value)
     assert np.shares_memory(got.value, integers)
+
+
+@pytest.mark.parametrize("whole", [np.zeros(3, dtype=np.int64), np.zeros(6, dtype=np.int64)[::2]])
+def test_memory_that_noise_could_miss_is_not_consumed(whole: np.ndarray, drawn: list[int]) -> None:
+    """The noise of a scattered array would be added to a copy of it, and the array released without."""
+    whole.flags.writeable = not whole.flags.c_contiguous
+    run = PrivateRun(BUDGET)
+    with pytest.raises(InputError, match="writable and C-contiguous"):
+        run.release(query_for(run, "vector"), whole, 0.5, consume=True)
+    assert run.accountant.events == ()
+    assert drawn == []
+
+
+def test_a_released_part_of_an_array_does_not_carry_the_rest() -> None:
+    run = PrivateRun(BUDGET, noise_seed=0)
+    asked = [Asked(query_for(run, "vector", 0.5), 0.5)] * 2
+    exact = np.arange(10)
+    source = SimpleNamespace(total=lambda unit_sum: (exact,))
+    parts = run.release_sums(source, None, asked, lambda sums: (sums[0][:3], sums[0][3:]))
+    np.testing.assert_array_equal(exact, np.arange(10))
+    for released, size in zip(parts, (3, 7), strict=True):
+        memory = released.value
+        while memory.base is not None:
+            memory = memory.base
+        assert memory.nbytes == 8 * size
+
+
+@pytest.mark.parametrize("draw", [_discrete_gaussian, _discrete_laplace])
+def test_exact_draws_are_integers_even_if_none_is_wanted(draw: Callable[[int, float], np.ndarray]) -> None:
+    assert [draw(count, 3.0).dtype for count in (0, 2)] == [np.int64, np.int64]
 
 
 @pytest.mark.parametrize("kind", ["vector", "symmetric_matrix"])
@@ -362,6 +401,20 @@ def test_a_step_too_fine_for_the_noise_is_refused(drawn: list[int]) -> None:
     with pytest.raises(PrivacyError, match="step_for"):
         run.release(Query("q", "vector", 1.0, 2.0**-40, "page.md"), np.zeros(3, dtype=np.int64), 1.0)
     assert drawn == []
+
+
+@pytest.mark.parametrize("sampler", ["fast", "exact"])
+def test_noise_of_more_than_two_to_the_32_steps_is_refused_uncharged(sampler: str) -> None:
+    run = PrivateRun(BUDGET, sampler=sampler)
+    query = query_for(run, "vector")
+    for steps, fits in ((1.01 * 2.0**32, False), (0.99 * 2.0**32, True)):
+        fine = dataclasses.replace(query, step=run.sigma(query, 1.0) / steps)
+        if fits:
+            run.release(fine, np.zeros(3, dtype=np.int64), 1.0)
+        else:
+            with pytest.raises(PrivacyError, match="too fine"):
+                run.release(fine, np.zeros(3, dtype=np.int64), 1.0)
+        assert len(run.accountant.events) == int(fits)
 
 
 @pytest.mark.parametrize("copier", [copy.copy, copy.deepcopy, pickle.dumps])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.randomness import CERTIFIED_ERROR, TAIL, NoiseStream, _cell
+from private_topics.privacy.randomness import _GAUSSIAN, _LAPLACE, CERTIFIED_ERROR, TAIL, NoiseStream, _cell, _Law
 
 FALSE_ALARM = 1e-6
 
@@ -57,6 +58,33 @@ def test_digits_decide_far_tails_and_borders() -> None:
     # an interval that contains the border at -1/2 of the cells of ratio 1 stays open
     border = int(ndtr(-0.5) * 2**64)
     assert _cell(border >> 40, 24, 1, 1.0, digits) is None
+
+
+def stream_of(words: list[int]) -> NoiseStream:
+    stream = NoiseStream.seeded(0)
+    stream._bits = SimpleNamespace(random_raw=lambda count: np.array(words, dtype=np.uint64))
+    return stream
+
+
+@pytest.mark.parametrize("law", [_GAUSSIAN, _LAPLACE], ids=["Gaussian", "Laplace"])
+def test_draws_next_to_a_border_are_decided_by_digits(law: _Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ratio one, -1/2 is a border. Within 4e-14 of it, which is less than (1 + 1) E, float64 decides nothing."""
+    with mpmath.workdps(40):
+        half = mpmath.mpf("0.5")
+        border = int((mpmath.ncdf(-half) if law is _GAUSSIAN else mpmath.exp(-half) / 2) * 2**64)
+    near = [border - 2**17, border, border + 2**17, border | 1 << 63]
+    stream, asked = stream_of([*near, border - 2**23, border + 2**23]), []
+    monkeypatch.setattr(stream, "_decide", lambda word, ratio, law: asked.append(word) or 7)
+    assert stream._rounded(6, 1.0, law).tolist() == [7, 7, 7, 7, -1, 0]
+    assert asked == near
+
+
+def test_float64_starts_from_the_middle_of_the_interval_as_the_proof_says() -> None:
+    """(j + 1/2) 2^-64: half an interval off at most, and above zero, so that no logarithm is infinite."""
+    seen: list[float] = []
+    words = [0, 1, 5, 2**44, 2**52 - 1]
+    stream_of(words)._rounded(len(words), 1.0, _Law(seen.extend, 1.0, lambda *_: 0))
+    assert seen == [(2 * word + 1) * 2.0**-65 for word in words]
 
 
 @pytest.mark.statistical

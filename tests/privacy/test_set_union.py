@@ -81,6 +81,18 @@ def test_a_threshold_without_end_is_refused(threshold_delta: float) -> None:
         threshold_steps(100, 2.0**-20, 2.0**20, threshold_delta)
 
 
+def test_a_threshold_beyond_the_lattice_is_refused() -> None:
+    assert threshold_steps(1, 2.0**-20, 2.0**58, 1e-6) < 2**61
+    with pytest.raises(PrivacyError, match="too small"):
+        threshold_steps(1, 2.0**-20, 2.0**59, 1e-6)
+
+
+@pytest.mark.parametrize("most", [0, -1, True, 2.0, 2**20 + 1])
+def test_numbers_of_words_that_cannot_be_are_refused(most: Any) -> None:
+    with pytest.raises(PrivacyError, match=r"an int from 1 to 2\*\*20"):
+        units_to_pass(1, most, 1.0, 1e-6)
+
+
 def test_the_discrete_gaussian_passes_no_more_often() -> None:
     """On coarse lattices, where it differs from the rounded one, summed exactly."""
     for ratio, most, threshold_delta in itertools.product((0.7, 3.0, 40.0), (1, 5), (1e-2, 1e-5)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import mpmath
@@ -21,7 +22,7 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import SharedGaussianEvent
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query
-from private_topics.privacy.shares import SET_ASIDE, NoiseShares, SharedRun
+from private_topics.privacy.shares import SET_ASIDE, NoiseShares, SharedRun, _width
 
 BUDGET = PrivacyBudget(1.0, 1e-6)
 FALSE_ALARM = 1e-6
@@ -311,6 +312,38 @@ def test_a_lattice_too_coarse_for_shares_is_refused_uncharged():
         with pytest.raises(PrivacyError, match="too coarse"):
             run.release(query, np.zeros(shape, np.int64), 1.0)
     assert not run.released_events
+
+
+@pytest.mark.parametrize(("kind", "root"), [("vector", 1), ("symmetric_matrix", 2), ("symmetric_tensor", 6)])
+def test_the_narrowest_share_has_the_four_steps_of_the_proof(kind, root):
+    run = Together(5, 5).runs[0]
+    run._exchange = lambda asked, size, own: own(5)
+    query = query_for(run, kind)
+    shape = (3,) * {1: 1, 2: 2, 6: 3}[root]
+    one_step = run.sigma(query, 1.0) / math.sqrt(5) / math.sqrt(root) / 4.0
+    with pytest.raises(PrivacyError, match="too coarse"):
+        run.release(replace(query, step=one_step * 1.001), np.zeros(shape, np.int64), 1.0)
+    assert not run.released_events
+    run.release(replace(query, step=one_step * 0.999), np.zeros(shape, np.int64), 1.0)
+    assert len(run.released_events) == 1
+
+
+def test_a_lattice_too_fine_for_the_noise_is_refused_uncharged():
+    run = Together(3, 3).runs[0]
+    run._exchange = lambda asked, size, own: own(3)
+    query = query_for(run)
+    with pytest.raises(PrivacyError, match="too fine"):
+        run.release(replace(query, step=run.sigma(query, 1.0) * 2.0**-33), np.zeros(3, np.int64), 1.0)
+    assert not run.released_events
+
+
+def test_a_share_is_not_narrower_than_its_part_of_the_noise():
+    for shares in range(1, 60):
+        sigma = 1.0 + shares / 7.0
+        event = SharedGaussianEvent(
+            name="x", sensitivity=1.0, sigma=sigma, coordinates=1, proof="p", shares=shares, honest=shares
+        )
+        assert Fraction(_width(event)) ** 2 * shares >= Fraction(sigma) ** 2
 
 
 @pytest.mark.parametrize(

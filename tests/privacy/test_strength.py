@@ -62,6 +62,8 @@ def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
     assert guess_text(1.0, 1e-6) == "is right at most 73.1% of the time"
     assert guess_text(5.0, 1e-6) == "may be right all but one time in 150"
     assert guess_text(10.0, 0.0) == "may be right all but one time in 22,000"
+    assert guess_text(20.0, 0.0) == "may be right all but one time in 490,000,000"
+    assert guess_text(21.0, 0.0) == "may be right every time"  # one in more than a billion
     assert guess_text(1e6, 1e-6) == "may be right every time"
     for epsilon in (5.0, 8.0, 14.0):
         said = float(guess_text(epsilon, 0.0).rsplit(" ", 1)[1].replace(",", ""))

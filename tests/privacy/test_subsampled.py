@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.privacy_accountant import NeighboringRelation
+from scipy.special import ndtr
 from scipy.stats import binom, chi2
 
 from private_topics import BudgetLedger
@@ -142,6 +143,59 @@ def test_discrete_losses_are_two_laws():
         assert losses._probs.min() >= 0.0
         assert losses._probs.sum() + losses._infinity_mass == pytest.approx(1.0, abs=1e-12)
         assert losses._probs @ np.exp(-places) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("mu", "ratio", "rate"), [(1.0, NON_NEGATIVE, 0.5), (3.0, 1.0, 0.1), (0.2, 0.5, 1.0)])
+def test_tails_beyond_ten_deviations_count_as_the_proof_says(mu, ratio, rate):
+    """As infinite loss above; its mirror image is moved up to the lowest bin, so that no mass is lost."""
+    losses, unit = dominating_losses(mu, ratio, rate), mu * ratio
+    above = [(1 - rate) * ndtr(-unit - far) + rate * ndtr(-far) for far in (10.5, 10.0)]
+    assert above[0] <= losses._infinity_mass <= above[1]
+    last = subsampling._places(unit, mu - unit, rate)[0][-1]
+    assert losses._probs[0] >= (1 - rate) * ndtr(-last) + rate * ndtr(-last - mu + unit)
+    largest = subsampling._composed(mu, ratio, rate, 1)[1]
+    width, bins = losses._discretization, -losses._lower_loss
+    assert width * (bins - 1) * (1 - 1e-9) <= largest <= width * bins * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mu", "ratio", "rate"),
+    [(0.01, NON_NEGATIVE, 0.1), (0.1, NON_NEGATIVE, 0.01), (1.0, NON_NEGATIVE, 0.05), (3.0, 1.0, 0.5),
+     (10.0, NON_NEGATIVE, 0.5), (25.0, NON_NEGATIVE, 0.9)],
+)  # fmt: skip
+def test_bins_are_as_wide_as_the_bound_on_their_rounding_needs(mu, ratio, rate):
+    """The proof adds up the errors of the tails: E|loss| is at most 50 bins, or there are 200 bins."""
+    losses = dominating_losses(mu, ratio, rate)
+    bins = np.abs(losses._lower_loss + np.arange(losses.size))
+    assert losses._probs @ bins <= (50 if bins.max() > 201 else 200)
+
+
+def test_ends_of_bins_further_off_than_the_proof_allows_are_refused(monkeypatch):
+    """Without Newton's method they are: half of what is charged for a loss is as far as they may be off."""
+    unit, other, rate = 0.2, 0.1, 0.3
+    monkeypatch.setattr(subsampling, "_NEWTON_STEPS", 0)
+    monkeypatch.setattr(subsampling, "_LOSS_ERROR", math.inf)
+    places, losses, _ = subsampling._places(unit, other, rate)
+    off = np.abs(subsampling._loss(places, unit, other, rate) - losses).max()
+    largest = subsampling._loss(unit + subsampling._TAIL, unit, other, rate).item()
+    monkeypatch.setattr(subsampling, "_LOSS_ERROR", 2.001 * off / (1.0 + largest))
+    subsampling._places(unit, other, rate)
+    monkeypatch.setattr(subsampling, "_LOSS_ERROR", 1.999 * off / (1.0 + largest))
+    with pytest.raises(PrivacyError, match="precisely enough"):
+        subsampling._places(unit, other, rate)
+
+
+def test_no_delta_is_above_one():
+    assert subsampled_delta(30.0, NON_NEGATIVE, 0.9, 20, 0.1) == 1.0
+
+
+def test_millions_of_steps_are_calibrated(monkeypatch):
+    """With the price of plain noise in the place of theirs, which costs nothing to compute."""
+    monkeypatch.setattr(
+        subsampling, "subsampled_delta", lambda mu, ratio, rate, steps, epsilon: gdp_delta(mu * steps**0.5, epsilon)
+    )
+    found = largest_step_mu.__wrapped__(1.0, 1e-6, NON_NEGATIVE, 0.5, 2**22)
+    assert 0.999 <= found * 2**11 / mu_of_budget(1.0, 1e-6) <= 1.0
 
 
 def test_price_moves_the_right_way():

@@ -314,7 +314,7 @@ def test_released_words_cannot_be_forged() -> None:
     query = vocabulary_query(run, 0.5)
     released = run.release_words(query, {"a": 1}, 0.5, threshold_delta=1e-7, most_words=1)
     with pytest.raises(PrivacyError, match=r"PrivateRun\.release"):
-        ReleasedWords(np.zeros(1), query, released.event, words=("a",))
+        ReleasedWords(np.zeros(1), query, released.event, words=("a",), threshold=0.0)
     wrong = Query("vocabulary", "vector", 1.0, query.step, "vocabulary")
     with pytest.raises(PrivacyError, match="√2"):
         run_with().release_words(wrong, {"a": 1}, 0.5, threshold_delta=1e-7, most_words=1)

@@ -62,7 +62,7 @@ class Accountant:
     def _base_delta(self, epsilon: float) -> float:
         """The curve without the thresholds' delta; epsilon may be slightly negative because of them."""
         if epsilon < 0:
-            return min(1.0, -math.expm1(epsilon) + math.exp(epsilon) * self._base_delta(-epsilon))
+            return -math.expm1(epsilon) + math.exp(epsilon) * self._base_delta(-epsilon)
         if any(isinstance(event, DiscreteGaussianEvent) for event in self._events):
             return zcdp_delta(0.5 * self.mu**2, epsilon)
         return gdp_delta(self.mu, epsilon)

@@ -81,12 +81,12 @@ class Released:
         return np.full(self.value.shape, self.sigma)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ReleasedWords(Released):
     """Words that may be published, sorted; the value holds their noisy weights, none below the threshold."""
 
-    words: tuple[str, ...] = ()
-    threshold: float = 0.0
+    words: tuple[str, ...]
+    threshold: float
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -172,9 +172,6 @@ class SharedRun(PrivateRun):
         if narrowest < NARROWEST:
             raise PrivacyError(f"The step of query {query.name!r} is too coarse for noise in shares.")
         return event
-
-    def laplace_scale(self, query: Query, share: float) -> NoReturn:
-        raise PrivacyError(f"Query {query.name!r} asks for Laplace noise, which is not drawn in shares.")
 
 
 def _width(event: SharedGaussianEvent) -> float:

@@ -89,7 +89,7 @@ def best_guess(epsilon: float, delta: float) -> float:
     e^epsilon - 1 + 2 delta; the best test between equally likely P and Q is right with probability (1 + t)/2.
     """
     odds = math.exp(-epsilon)
-    return min(1.0, (1.0 + delta * odds) / (1.0 + odds))
+    return (1.0 + delta * odds) / (1.0 + odds)
 
 
 def true_alarms(epsilon: float, delta: float, false_alarms: float) -> float:

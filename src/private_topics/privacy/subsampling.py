@@ -141,7 +141,7 @@ def _log_mixture(x: Any, rate: float) -> Floats:
 
 
 def _deviation(unit: float, other: float, rate: float) -> float:
-    """Root mean square of the loss, roughly: it sets the width of a bin, which affects accuracy only."""
+    """Root mean square of the loss, roughly: a bin has a fiftieth of it. Accuracy, and a bound on rounding."""
     place = np.linspace(-_TAIL - other, unit + _TAIL, 4001)
     density = (1.0 - rate) * np.exp(-(place**2) / 2.0) + rate * np.exp(-((place - unit) ** 2) / 2.0)
     return math.sqrt(float(np.average(_loss(place, unit, other, rate) ** 2, weights=density)))
