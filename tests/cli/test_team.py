@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from command_support import ran, run
 
-from private_topics import DurableLedger, Request, load, verify_model
+from private_topics import DurableLedger, Request, load, rename_topics, verify_model
 from private_topics.audit.model_seal import UNSEALED, is_sealed, seal_page
 
 ASKED = ("--requested-by", "Dr. Müller", "--approved-by", "board <b>", "--reason", "which complaints are frequent?")
@@ -141,6 +142,18 @@ def test_verification_from_python(folder: Path) -> None:
     )
     assert len(checks) == 7
     assert all(check.holds for check in checks)
+
+
+def test_an_edited_model_is_traced_to_its_run(folder: Path) -> None:
+    rename_topics(load(folder / "model"), {0: "all of it"}).save(folder / "edited")
+    ledger = DurableLedger(folder / "budget.db", "notes")
+    checks = verify_model(folder / "edited", ledger=ledger)
+    assert all(check.holds for check in checks)
+    assert "says it was edited from" in checks[1].what
+    stranger = load(folder / "edited")
+    stranger.edits_ = replace(stranger.edits_, released="0" * 64)
+    stranger.save(folder / "stranger")
+    assert [check.holds for check in verify_model(folder / "stranger", ledger=ledger)] == [True, False]
 
 
 def test_seals_of_pages() -> None:

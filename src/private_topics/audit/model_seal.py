@@ -76,7 +76,10 @@ def verify_model(
     if report is not None:
         checks += _checks_of_report(_page(report), digest, statement)
     if ledger is not None:
-        checks += _checks_of_ledger(ledger, digest, statement, getattr(model, "sign_off_", Request()))
+        edits = getattr(model, "edits_", None)
+        checks += _checks_of_ledger(
+            ledger, digest, edits and edits.released, statement, getattr(model, "sign_off_", Request())
+        )
     return tuple(checks)
 
 
@@ -92,10 +95,15 @@ def _checks_of_report(page: str, digest: str, statement: PrivacyStatement | None
 
 
 def _checks_of_ledger(
-    ledger: DurableLedger, digest: str, statement: PrivacyStatement | None, request: Request
+    ledger: DurableLedger, digest: str, released: str | None, statement: PrivacyStatement | None, request: Request
 ) -> list[Check]:
+    """`released`: of an edited model, what it says the seal of the released one was."""
     rows = [entry for entry in ledger.entries() if entry.digest == digest]
-    checks = [Check("the ledger has a finished run that made this model file", bool(rows))]
+    made = "the ledger has a finished run that made this model file"
+    if not rows and released is not None:
+        rows = [entry for entry in ledger.entries() if entry.digest == released]
+        made = "the ledger has a finished run that made the file which this one says it was edited from"
+    checks = [Check(made, bool(rows))]
     if rows:
         checks.append(Check("that run was charged what the model states", _is_charged(rows[0], statement)))
         checks.append(Check("request and approval are those of that run", rows[0].request == request))
