@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numba
 from threadpoolctl import threadpool_limits
+
+FEW = 8
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -38,3 +44,12 @@ def one_order() -> Iterator[None]:
     """Linear algebra on one thread: one order of rounding, whatever the machine's number of threads."""
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`function` of each item, in their order: for array operations, which let other threads run."""
+    threads = min(numba.get_num_threads(), len(items))
+    if threads < 2 or len(items) < FEW:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))

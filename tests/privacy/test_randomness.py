@@ -16,6 +16,7 @@ from scipy.stats import chi2
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.randomness import _GAUSSIAN, _LAPLACE, CERTIFIED_ERROR, TAIL, NoiseStream, _cell, _Law
+from private_topics.threads import limited_threads
 
 FALSE_ALARM = 1e-6
 
@@ -121,6 +122,23 @@ def test_secure_streams_differ_and_seeded_ones_do_not() -> None:
     assert np.array_equal(seeded[0], seeded[1])
     assert not np.array_equal(seeded[0], seeded[2])
     assert not NoiseStream.seeded(4).secure
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_draw_what_one_block_after_the_other_would(threads: int) -> None:
+    """Far tails are decided in the order of the draws, whatever the order in which threads find them."""
+    count, ratio = 1_200_000, 2.0**30
+    with limited_threads(threads):
+        found = NoiseStream.seeded(8).rounded_gaussian(count, ratio)
+    stream, words = NoiseStream.seeded(8), NoiseStream.seeded(8)._bits.random_raw(count)
+    value, out = np.empty(count, dtype=bool), np.empty(count, dtype=np.int64)
+    for start in range(0, count, 1000):
+        block = slice(start, start + 1000)
+        value[block] = stream._fill(words[block], out[block], ratio, _GAUSSIAN)
+    assert value.sum() > 5
+    for index in np.flatnonzero(value):
+        out[index] = stream._decide(int(words[index]), ratio)
+    assert np.array_equal(found, out)
 
 
 def test_blocks_do_not_repeat() -> None:

@@ -20,7 +20,7 @@ INFORMED_SHAPES = (0.12, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 INFORMED_FLOOR, SURE_BLEND = 0.01, 1.0
 RATIOS = np.exp(np.linspace(np.log(1e-4), np.log(60.0), 48))
 SHAPE_SAMPLE = 8192
-CLEAR, UNIGRAM_ROUNDS, GAMMA_ROUNDS = 30.0, 60, 3
+CLEAR, UNIGRAM_ROUNDS = 30.0, 60
 UNIGRAM_GRID = np.concatenate(([0.0], np.exp(np.linspace(np.log(0.01), 0.0, 24)), np.linspace(1.25, CLEAR + 3, 128)))
 FLOOR_PER_NOISE, LARGEST_FLOOR = 0.015, 0.1
 LARGEST_BLEND, HALF_BLEND = 0.5, 0.5
@@ -106,10 +106,7 @@ def gamma_posterior(
     mass = np.atleast_2d(expected * total)
     ratios, log_prior = _gamma_prior(_best_shape(statistic, share, mass, noise, shapes))
     estimate = np.empty_like(statistic)
-    for _ in range(GAMMA_ROUNDS):
-        _posterior_means(statistic, share, mass, noise, ratios, log_prior, estimate)
-        share = estimate.sum(axis=1)
-        share /= share.sum()
+    _posterior_means(statistic, share, mass, noise, ratios, log_prior, estimate)
     estimate *= unigram / np.maximum(estimate.sum(axis=0), np.finfo(float).tiny)
     estimate /= estimate.sum(axis=1, keepdims=True)
     return estimate

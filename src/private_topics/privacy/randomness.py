@@ -27,6 +27,7 @@ from randomgen import ChaCha
 from scipy.special import ndtri
 
 from private_topics.errors import PrivacyError
+from private_topics.threads import in_parallel
 
 # Within [-TAIL, TAIL] the float64 value of Z is certified to this absolute error; beyond, every draw is in
 # doubt.
@@ -35,7 +36,7 @@ TAIL, LAPLACE_TAIL = 4.75, 11.0
 # Larger ratios are refused: too many draws would be in doubt, and int64 is to hold aggregate plus noise.
 LARGEST_RATIO = 2.0**33
 
-_BLOCK = 1 << 13  # the working set stays in cache
+_BLOCK, _PART = 1 << 13, 1 << 20  # the working set of a thread stays in cache, and that of all is small
 _TOP_BIT = np.uint64(1 << 63)
 _LOW_63_BITS = np.uint64((1 << 63) - 1)
 
@@ -88,14 +89,24 @@ class NoiseStream:
             )
         self._rekey_after_fork()
         out = np.empty(count, dtype=np.int64)
-        for start in range(0, count, _BLOCK):
-            block = out[start : start + _BLOCK]
-            self._fill(block, ratio, law)
+        for start in range(0, count, _PART):
+            self._fill_part(out[start : start + _PART], ratio, law)
         return out
 
-    def _fill(self, out: npt.NDArray[np.int64], ratio: float, law: _Law) -> None:
-        """One block. Of 64 bits the top one is the sign, the others lead a uniform number below 1/2."""
+    def _fill_part(self, out: npt.NDArray[np.int64], ratio: float, law: _Law) -> None:
+        """Bits are drawn in one order, and those in doubt decided in it; between, every block stands alone."""
         words = self._bits.random_raw(out.size)
+        blocks = [slice(start, start + _BLOCK) for start in range(0, out.size, _BLOCK)]
+        doubts = in_parallel(lambda block: self._fill(words[block], out[block], ratio, law), blocks)
+        for block, in_doubt in zip(blocks, doubts, strict=True):
+            for index in np.flatnonzero(in_doubt) + block.start:
+                out[index] = self._decide(int(words[index]), ratio, law)
+
+    @staticmethod
+    def _fill(
+        words: npt.NDArray[np.uint64], out: npt.NDArray[np.int64], ratio: float, law: _Law
+    ) -> npt.NDArray[np.bool_]:
+        """Of 64 bits the top one is the sign, the others lead a uniform number below 1/2. Which are in doubt."""
         value = (words & _LOW_63_BITS).view(np.int64).astype(np.float64)
         value += 0.5
         value *= 2.0**-64
@@ -110,8 +121,7 @@ class NoiseStream:
         value -= 0.5  # position within the cell, in [-1/2, 1/2)
         np.abs(value, out=value)
         in_doubt |= value > 0.5 - CERTIFIED_ERROR * (ratio + 1.0)
-        for index in np.flatnonzero(in_doubt):
-            out[index] = self._decide(int(words[index]), ratio, law)
+        return in_doubt
 
     def _decide(self, word: int, ratio: float, law: _Law | None = None) -> int:
         """The same integer from the same leading bits, with as many further bits and digits as it takes."""
