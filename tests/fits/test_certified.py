@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noise_support import check_noised, check_statement, fitted_on, releases_as_recorded, releases_of_untainted
+from noise_support import (
+    check_noised,
+    check_statement,
+    fitted_on,
+    releases_as_recorded,
+    releases_of_untainted,
+    symmetric_basis,
+)
 from private_support import (
     LARGEST_COUNT,
     Document,
@@ -35,8 +42,8 @@ from private_topics.fits import proved
 from private_topics.fits.proved import PROVED, certified_topics
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases import eigenpairs
-from private_topics.releases.eigenpairs import inverted, mean_of, released_eigenpairs, released_topics
-from private_topics.spectral.certificate import weighted
+from private_topics.releases.eigenpairs import inverted, mean_of, released_eigenpairs, released_topics, tensor_noise
+from private_topics.spectral.certificate import UP, weighted
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 
@@ -168,6 +175,70 @@ def test_a_tensor_outside_the_ball_is_drawn_into_it(configuration, monkeypatch):
                 last = each[LAST[3]]
                 moved = np.linalg.norm(last.aggregate * last.query.step - start)
                 assert moved <= found.lipschitz * found.radius + last.query.sensitivity * 1e-6
+
+
+def around_itself(configuration: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, Frame, Entering]:
+    """What is released last around the exact tensor, and the sum, the certificate and the frame behind it."""
+    given: list[Any] = []
+    solutions = SOLUTIONS[configuration]
+    monkeypatch.setitem(SOLUTIONS, configuration, lambda *these: given.append(these) or solutions(*these))
+    own = entering(configuration, {1: 1000}, None, VALUES["falling"], WIDE)["frame third moment"]
+    found = entering(configuration, {1: 1000}, own.aggregate * own.query.step, VALUES["falling"], WIDE)
+    return *given[-1][1:], found[LAST[configuration]]
+
+
+def unwhitening(frame: Frame) -> np.ndarray:
+    return frame.whitening.basis * np.sqrt(frame.whitening.values)
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_the_sensitivity_carries_every_error_of_the_proof(configuration, monkeypatch):
+    """docs/proofs/configuration_3.md, (a) and (c), and the theorem of configuration_4.md."""
+    whitened, certificate, frame, last = around_itself(configuration, monkeypatch)
+    largest_sum = (len(base()) + 1) * whitened.clipped.third_clip
+    summed = 2.0**-40 * largest_sum + 2.0**-50 * (largest_sum + np.linalg.norm(whitened.centre.value))
+    added = (3**3 + 64) * 2.0**-52 * (np.linalg.norm(certificate.centre.tensor) + certificate.radius)
+    tensor = summed / whitened.scale + added
+    assert tensor <= whitened.error(certificate) <= tensor * (1.0 + 1e-8)
+    moved = certificate.lipschitz * whitened.sensitivity * UP
+    error = certificate.lipschitz * whitened.error(certificate) + certificate.error
+    if configuration == 4:
+        back = unwhitening(frame)
+        stretch = np.linalg.norm(back, 2) * UP * certificate.inversion
+        largest = 4.0 * np.linalg.norm(back) * np.linalg.norm(inverted(certificate.centre.solutions))
+        moved, error = stretch * moved, stretch * error + (3 + 16) * 2.0**-52 * largest
+    needed = moved + 2.0 * error + last.query.step * np.sqrt(last.aggregate.size)
+    assert last.query.sensitivity == pytest.approx(needed, rel=1e-13)
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_around_the_exact_tensor_its_own_solutions_are_released(configuration, monkeypatch):
+    _, certificate, frame, last = around_itself(configuration, monkeypatch)
+    centre = certificate.centre
+    own = weighted(centre, centre.solutions)
+    if configuration == 4:
+        own = unwhitening(frame) @ inverted(centre.solutions)
+    np.testing.assert_allclose(last.aggregate * last.query.step, own, atol=1e-4 * certificate.radius)
+
+
+@pytest.mark.parametrize("configuration", [3, 4])
+def test_what_is_released_and_the_centre_are_weighed_by_their_noise(configuration, monkeypatch):
+    """In configuration 4 what is released keeps the noise of three directions for each of three topics."""
+    weighed: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(eigenpairs, "mean_of", lambda *given: weighed.append(given) or mean_of(*given))
+    whitened, certificate, frame, last = around_itself(configuration, monkeypatch)
+    centre, released = whitened.noise**2, RecordingRun(PrivacyBudget(WIDE, 1e-6)).sigma(last.query, last.share) ** 2
+    if configuration == 4:
+        centre *= tensor_noise(unwhitening(frame), inverted(certificate.centre.solutions))
+        released *= 3 * 3
+    assert weighed[-1][1::2] == pytest.approx((centre, released), rel=1e-12)
+
+
+def test_the_noise_of_topics_is_that_of_a_tensor_along_their_vectors():
+    random = np.random.default_rng(0)
+    back, vectors = random.normal(size=(7, 3)), np.linalg.qr(random.normal(size=(3, 3)))[0]
+    made = np.einsum("wa,nabc,bi,ci->nwi", back, symmetric_basis(3), vectors, vectors)
+    assert tensor_noise(back, vectors * [1.0, 2.0, 5.0]) == pytest.approx((made**2).sum())
 
 
 # -- whole fits ----------------------------------------------------------------------------------------------------

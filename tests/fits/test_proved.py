@@ -49,6 +49,7 @@ from private_topics.releases.moments import release_second_moment, release_unigr
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
 from private_topics.sums import quantised, unit_sums
+from private_topics.sums.norms import EDGES
 from private_topics.sums.triple_norms import PROJECTION_ERROR
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,6 +142,15 @@ def test_the_declared_sensitivity_holds_and_is_needed(configuration, grouped):
     assert check_sensitivity(loose, "third clip factors") > SHARP
     with pytest.raises(AssertionError, match="beyond the sensitivity"):
         check_sensitivity(loose, "third clip factors", WRONG)
+
+
+@pytest.mark.parametrize("n_units", [6, 2**26])
+def test_the_third_moment_declares_the_error_of_its_proof(n_units):
+    """docs/proofs/configuration_1.md, theorem 1."""
+    query = entering(1, BASE, BASES["words"], TIGHT, n_units=n_units)["third moment"].query
+    clip, entries = float(EDGES[TIGHT]), 27
+    needed = np.sqrt(2.0) * clip + 2.0 * 2.0**-36 * np.sqrt(entries) * n_units * clip + query.step * np.sqrt(entries)
+    assert query.sensitivity == pytest.approx(needed, rel=1e-14)
 
 
 @pytest.mark.slow

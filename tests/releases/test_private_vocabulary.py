@@ -27,6 +27,7 @@ from private_topics.privacy.curves import zcdp_delta
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query, ReleasedWords
+from private_topics.privacy.neighbours import ADD_REMOVE
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.set_union import SENSITIVITY, word_weight
 from private_topics.privacy.statement import statement_of
@@ -185,6 +186,8 @@ def test_as_many_units_as_are_needed_name_a_word_every_other_time(words: int, ne
 def test_what_a_fit_needs_by_default() -> None:
     assert usual_units_needed(BUDGET) == (1_140, 114)
     assert usual_units_needed(PrivacyBudget(1e-9, 1e-6)) == (math.inf, math.inf)
+    added = PrivateRun(BUDGET, threshold_delta=0.1 * BUDGET.delta, neighbours=ADD_REMOVE)
+    assert usual_units_needed(BUDGET, ADD_REMOVE)[0] == units_needed(added, 0.1, 100, 100) < 1_140
     with pytest.raises(InputError, match="most_words_per_unit"):
         units_needed(run_with(), 0.1, 0)
 

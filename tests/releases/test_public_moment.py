@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from private_topics.releases.moments import averaged
 from private_topics.releases.public_basis import COLUMN, PublicMoment, with_constant
 from private_topics.spectral.public_basis import public_basis
 
@@ -58,3 +62,65 @@ def test_coordinates_are_long_where_documents_differ():
 def test_one_column_counts_documents():
     rows = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(with_constant(rows, 2.0), [[2.0, 0.0, 1.0], [2.0, 2.0, 3.0], [2.0, 4.0, 5.0]])
+
+
+@pytest.mark.parametrize(
+    ("noise", "cosine", "agree"),
+    [
+        (1e-9, 0.59, False),
+        (1e-9, 0.61, True),
+        (0.05, 0.59, True),  # 0.6 is within the noise
+        (0.118, 0.3, True),  # half of what is seen is the energy of the noise itself, and the rest within it
+        (0.5, 0.01, True),  # less is seen than noise alone would show
+        (0.5, -0.01, False),
+    ],
+)
+def test_topics_agree_up_to_the_noise(noise, cosine, agree):
+    """A moment with this cosine to what topics predict, and noise in units of its norm."""
+    moment, topics, shares = case(1e-9)
+    deviations = topics @ moment.basis.rows
+    deviations -= shares @ deviations
+    expected = (deviations.T * shares) @ deviations
+    expected /= np.linalg.norm(expected)
+    other = np.diag(np.random.default_rng(1).normal(size=RANK))
+    other -= (other * expected).sum() * expected
+    other /= np.linalg.norm(other)
+    seen = cosine * expected + np.sqrt(1.0 - cosine**2) * other
+    value, size = np.zeros_like(moment.value), 1e-3
+    value[0, 0] = COLUMN**2
+    value[1 : 1 + RANK, 1 : 1 + RANK] = size * seen - (size * noise / COLUMN) ** 2 / 2.0 * np.eye(RANK)
+    released = PublicMoment(moment.basis, 1.0, value, size * noise)
+    np.testing.assert_allclose(released.central, size * seen, atol=1e-12)
+    assert bool(released.agrees(topics, shares)) is agree
+
+
+def test_noise_on_the_mean_does_not_bias_the_moment():
+    """Averaged over all signs of it, with the variance of an entry off the diagonal, the moment is the exact one."""
+    random = np.random.default_rng(0)
+    mean, root, weight, sigma = random.normal(size=3), random.normal(size=(3, 3)), 500.0, 4.0
+    exact = root @ root.T
+    value = np.zeros((4, 4))
+    value[0, 0], value[1:, 1:] = weight * COLUMN**2, weight * (exact + np.outer(mean, mean))
+    found = []
+    for signs in itertools.product((-1.0, 1.0), repeat=3):
+        noisy = value.copy()
+        noisy[0, 1:] = weight * COLUMN * mean + sigma / np.sqrt(2.0) * np.array(signs)
+        found.append(PublicMoment(None, 1.0, noisy, sigma).all_directions)  # type: ignore[arg-type]
+    np.testing.assert_allclose(np.mean(found, axis=0), exact)
+
+
+@pytest.mark.parametrize(("doubt", "known"), [(0.0, False), (1.0, False), (3.0, True)])
+def test_doubt_is_counted_in_the_noise_of_the_comparison(doubt, known):
+    """Of two means over four numbers each, one of them doubled: 1.9 is less than twice one by two deviations."""
+    noise = 0.05 / np.sqrt(1.0 / 4.0 + 4.0 / 4.0)
+    value = np.diag([COLUMN**2, *4 * [1.9], *4 * [1.0]])
+    value[1:, 1:] -= (noise / COLUMN) ** 2 / 2.0 * np.eye(8)
+    moment = PublicMoment(SimpleNamespace(rank=4), 1.0, value, noise)  # type: ignore[arg-type]
+    assert bool(moment.known(doubt)) is known
+
+
+def test_an_average_of_two_releases_has_the_noise_of_both():
+    again = SimpleNamespace(value=np.array([10.0]), sigma=1.0)
+    value, sigma = averaged(np.array([5.0]), 2.0, again)  # type: ignore[arg-type]
+    assert value == pytest.approx([9.0])  # weights 4/5 and 1/5
+    assert sigma == pytest.approx((1.0 / 2.0**2 + 1.0 / 1.0**2) ** -0.5)

@@ -47,6 +47,14 @@ def test_a_margin_widens_the_certified_sensitivity(context: FitContext) -> None:
     assert 1.5 <= asked.query.sensitivity <= 1.5 + 2.0 * asked.query.step
 
 
+@pytest.mark.parametrize("clip", [2.0**-20, 1.0, 2.0**20])
+def test_64_bits_hold_an_assembled_sum_of_any_clip(clip: float) -> None:
+    run = PrivateRun(PrivacyBudget(1e3, 1e-6), noise_seed=0)
+    context = context_of(SEQUENTIAL, run, corpus_of_units([[{0: 3}]], 4, n_units=2**45))
+    asked = context.ask_assembled(FRAME_SECOND, clip=clip, error=0.0, entries=1)
+    assert 2.0**58 < context.n_units * clip / asked.query.step < 2.0**62
+
+
 @pytest.mark.parametrize("rows", [3, 5_000])
 @pytest.mark.parametrize("release", [FRAME_SECOND, FRAME_THIRD], ids=["second", "third"])
 def test_moments_inside_a_frame_declare_their_error(context: FitContext, release, rows: int) -> None:

@@ -7,12 +7,16 @@ Newton's method in extended precision.
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from noise_support import symmetric_basis
 from private_topics.spectral import certificate
 from private_topics.spectral.certificate import Centre, Certificate, centre_of, certify, unweighted, weighted
+from private_topics.spectral.power_method import EigenPairs
 
 SIZES = [(2, 0.0), (3, 0.02), (4, 0.05), (6, 0.05)]
 LOOSEST = {0.02: 1.2, 0.3: 2.6, 0.98: 20.0}
@@ -218,3 +222,83 @@ def test_one_eigenpair_found_twice_is_not_certified():
     same = Centre(around.tensor, around.solutions[:, twice], around.inverses[twice], around.weights[twice])
     assert certify(around, 0.01) is not None
     assert certify(same, 0.01) is None
+
+
+# -- what the proof has in floating point: docs/proofs/configuration_3.md -----------------------------------------
+
+
+def step_error(bound: Certificate) -> np.ndarray:
+    """`e_r` of the page: the error of one step of Newton's method."""
+    rank, sizes = len(bound.distances), np.linalg.norm(bound.centre.solutions, axis=0)
+    reach = float(np.linalg.norm(bound.centre.tensor)) + bound.radius
+    factors = 1.0 + np.linalg.norm(bound.centre.inverses, axis=(1, 2))
+    return (rank**2 + rank + 64) * 2.0**-51 * factors * (reach * (2.0 * sizes) ** 2 + 2.0 * sizes)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize(("rank", "noise"), SIZES)
+def test_the_error_of_a_step_is_that_of_the_proof(rank, noise, scale):
+    around = centre_of(scale * tensor_of(rank, noise), np.random.RandomState(0))
+    bound = certify(around, 0.05 * scale)
+    needed = step_error(bound)
+    assert (bound.rounding >= needed).all()
+    assert (bound.rounding <= needed * (1.0 + 1e-8)).all()
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1.1])
+@pytest.mark.parametrize("radius", [0.0, 1e-3, 0.02])
+def test_every_ball_is_mapped_into_itself_by_the_inequality_of_the_proof(radius, factor):
+    """For any matrix in place of the inverse Jacobian, and for the radius plus the error of the tensor."""
+    around = centre(3, 0.02)
+    around = replace(around, inverses=factor * around.inverses)
+    bound = certify(around, radius)
+    assert bound is not None
+    tensor, solutions, inverses = around.tensor, around.solutions, around.inverses
+    a, beta, t = (np.linalg.norm(solutions, axis=0), np.linalg.norm(inverses, 2, axis=(1, 2)),
+                  np.linalg.norm(tensor.reshape(3, 9), 2))  # fmt: skip
+    jacobians = 2.0 * np.einsum("abc,ci->iab", tensor, solutions) - np.eye(3)
+    z = np.linalg.norm(np.eye(3) - inverses @ jacobians, 2, axis=(1, 2))
+    left = np.einsum("iab,bi->ai", inverses, certificate.residuals(tensor, solutions))
+    wide = radius + (3**3 + 64) * 2.0**-52 * (np.linalg.norm(tensor) + radius)
+    start = np.linalg.norm(left, axis=0) + beta * wide * a**2 + 2.0 * step_error(bound)
+    reached = start + (z + 2.0 * beta * wide * a) * bound.distances + beta * (wide + t) * bound.distances**2
+    assert (reached <= bound.distances).all()
+    assert (z + 2.0 * beta * wide * a + 2.0 * beta * (wide + t) * bound.distances <= bound.contractions).all()
+
+
+def test_no_map_is_certified_that_contracts_by_less_than_a_tenth():
+    """The page has `q <= 0.9`: the discriminant alone would allow any `q` below one."""
+    for around in (centre(3, 0.02), centre(4, 0.05)):
+        bound = certify(around, largest_radius(around))
+        assert 0.899 < bound.contractions.max() <= 0.9
+
+
+def test_the_error_covers_what_is_left_and_the_product_with_the_weights():
+    bound = certified(3, 0.02, 0.3)
+    none, sizes = np.zeros(3), np.linalg.norm(bound.centre.weights, axis=(1, 2))
+    longest = 2.0 * np.linalg.norm(bound.centre.solutions, axis=0)
+    rounding = replace(bound, distances=none, contractions=np.array([0.0, 0.5, 0.9]), rounding=np.full(3, 1e-3))
+    assert rounding.error >= np.linalg.norm(sizes * [1e-3, 2e-3, 1e-2])  # the sum of the steps' errors
+    remaining = replace(bound, rounding=none)
+    assert remaining.error >= np.linalg.norm(sizes * bound.distances * bound.contractions.max() ** bound.steps)
+    product = replace(bound, distances=none, rounding=none)  # sums of three products, Higham 2002, section 3.1
+    assert product.error >= np.linalg.norm(3 * 2.0**-53 * sizes * longest)
+
+
+def test_a_centre_is_symmetric_to_the_last_bit():
+    tensor = certificate.exactly_symmetric(np.random.default_rng(0).normal(size=(5, 5, 5)))
+    for order in itertools.permutations(range(3)):
+        np.testing.assert_array_equal(np.transpose(tensor, order), tensor)
+
+
+def test_a_solution_that_shrinks_to_zero_is_none(monkeypatch):
+    """Zero solves `T(I, u, u) = u` too, and Newton's method from a short vector ends there."""
+    exact = certificate.decompose
+
+    def shortened(tensor, **options):
+        pairs = exact(tensor, **options)
+        return EigenPairs(pairs.values * [1.0, 1.0, 1e6], pairs.vectors)
+
+    assert centre_of(tensor_of(3, 0.02), np.random.RandomState(0)) is not None
+    monkeypatch.setattr(certificate, "decompose", shortened)
+    assert centre_of(tensor_of(3, 0.02), np.random.RandomState(0)) is None

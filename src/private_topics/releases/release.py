@@ -9,6 +9,7 @@ A fit asks for one by `FitContext.release`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -140,10 +141,8 @@ class FitContext:
         made = [event.name for event in self.run.released_events]
         taken = {release.in_place_of or release.name for release in self.releases if any(map(release.made, made))}
         left = [release for release in self.releases if (release.in_place_of or release.name) not in taken]
-        named = dict.fromkeys(release.share for release in self.releases if release.share is not None)
-        repeated = {release.share for release in self.releases if release.repeated}
-        ordered = sorted(named, key=lambda name: (name not in repeated, self._sharing(name, self.releases) > 1))
-        return sum((self._sharing(name, left) * self._fraction(name) for name in ordered), 0.0)
+        named = {release.share for release in self.releases if release.share is not None}
+        return math.fsum(self._sharing(name, left) * self._fraction(name) for name in named)
 
     def _fraction(self, name: str) -> float:
         """Of one of the releases that divide the fraction of this name."""
