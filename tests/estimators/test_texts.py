@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,8 @@ def test_without_privacy_the_most_common_words_are_taken() -> None:
     assert list(model.feature_names_in_) == ["apple", "fig", "pear"]
     with pytest.raises(InputError, match="enough documents"):
         fit_texts(SpectralLDA(1), ["apple", "pear"], CorpusVocabulary())
+    many = " ".join(f"word{''.join(ending)}" for ending in product("abcdefghijklmnopqr", repeat=3))
+    assert fit_texts(SpectralLDA(1), [many, many], CorpusVocabulary()).n_features_in_ == 5_000
 
 
 class Unspendable:

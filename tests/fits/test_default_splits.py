@@ -12,6 +12,7 @@ from private_topics.estimators.private import settings_of
 from private_topics.fits.choice import PRIVATE, SEQUENTIAL
 from private_topics.fits.fit import BudgetSplit, Fit, after
 from private_topics.fits.informed import FEW, INFORMED
+from private_topics.privacy.neighbours import REPLACE, ZERO_OUT, Neighbours
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 from private_topics.spectral.topics import equal_eigenvalue
 
@@ -45,10 +46,24 @@ def test_refinement_or_features_pay_for_the_vocabulary() -> None:
     assert without == pytest.approx({"unigram": 0.18, "second": 0.72, "refine": 0.0, "vocabulary": 0.1})
 
 
-def test_a_split_for_public_knowledge_also_serves_where_it_knows_nothing():
-    """It leaves nothing to the moments inside the frame, which the fit without public knowledge needs."""
+def test_smaller_noise_is_a_larger_budget():
+    """Neighbours that add or empty a unit have sums with less noise: the split is the one for that noise."""
+    knowledge = PublicKnowledge(np.eye(60), np.full(60, np.nan), [("each its own", "vectors", "0" * 64, 60)])
+
+    def split(neighbours: Neighbours, mu: float) -> BudgetSplit:
+        model = PrivateSpectralLDA(10, epsilon=1.0, delta=1e-6, knowledge=knowledge, neighbours=neighbours)
+        return settings_of(model).split_for(mu, 1_000, 60, 0.0)
+
+    for mu in (0.03, 0.05, 0.06, 0.8, 1.2):
+        assert split(ZERO_OUT, mu) == split(REPLACE, mu * 2.0**0.5)
+    assert len({split(REPLACE, mu * 2.0**0.5).features for mu in (0.03, 0.05, 0.06, 1.2)}) == 4
+
+
+@pytest.mark.parametrize("moments", [{}, {"frame": 0.1}, {"tensor": 0.1}])
+def test_a_split_for_public_knowledge_also_serves_where_it_knows_nothing(moments: dict[str, float]) -> None:
+    """It leaves nothing to a moment inside the frame, which the fit without public knowledge needs."""
     nothing = PublicKnowledge(np.ones((30, 2)), np.full(30, np.nan), [("alike", "vectors", "0" * 64, 30)])
-    split = BudgetSplit(**FEW)
+    split = BudgetSplit(**FEW | {"features": FEW["features"] - sum(moments.values())} | moments)
     model = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6, knowledge=nothing, budget_split=split, refine_steps=2)
     settings = settings_of(model)
     assert settings.fit is SEQUENTIAL

@@ -40,7 +40,7 @@ def test_neighbours_leave_the_same_row_in_the_ledger(neighbour, estimator, tmp_p
             estimator(2, epsilon=1.0, delta=1e-5, ledger=ledger).fit(sp.csr_array(counts), groups=users)
         (entry,) = ledger.entries()
         rows.append((entry.label, entry.reservation, entry.settings, entry.state, sorted(entry.results)))
-        assert entry.settings["n_units"] == 20
+        assert (entry.settings["n_units"], entry.settings["n_words"]) == (20, 12)
     assert rows[0] == rows[1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -90,19 +90,14 @@ class FitSettings:
         fractions = after(SEQUENTIAL.fractions, "units", split["units"])
         return SEQUENTIAL.split(self.refine_steps, eigenvalue, fractions, split["vocabulary"])
 
-    def default_split(self, fractions: Mapping[str, float] | None = None, vocabulary: float = 0.0) -> BudgetSplit:
-        """The default split of these settings; `vocabulary`: what a released vocabulary takes before."""
-        eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
-        fractions = after(fractions or self.fit.fractions, "units", self.units_share)
-        return self.fit.split(self.refine_steps, eigenvalue, fractions, vocabulary)
-
-    def split_for(self, mu: float, n_units: int, n_words: int, vocabulary: float = 0.0) -> BudgetSplit:
-        """The default split of a fit over a corpus of this size."""
+    def split_for(self, mu: float, n_units: int, n_words: int, vocabulary: float) -> BudgetSplit:
+        """The default split of a fit over a corpus of this size; `vocabulary`: what a released one takes before."""
         fractions = self.fit.fractions
         if self.fit.fractions_for is not None:
             budget = mu * gain(self.neighbours) * n_units
             fractions = self.fit.fractions_for(budget, self.n_topics, n_words)
-        return self.default_split(fractions, vocabulary)
+        eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
+        return self.fit.split(self.refine_steps, eigenvalue, after(fractions, "units", self.units_share), vocabulary)
 
     @property
     def units_share(self) -> float:

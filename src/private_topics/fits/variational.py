@@ -105,7 +105,7 @@ class PrivateMinibatches:
     run: SubsampledRun
     corpus: LocalCorpus
     document_prior: np.ndarray
-    clip: float = 0.0
+    clip: float
 
     def __post_init__(self) -> None:
         check_size(self.corpus.n_words, len(self.document_prior))

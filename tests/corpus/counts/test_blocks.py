@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from corpus_support import DENSE, assert_same, corpora, write_uci
 from private_topics.corpus.counts import block_source
+from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import (
     FolderBlocks,
     IterableBlocks,
@@ -24,6 +25,8 @@ from private_topics.corpus.counts.blocks import (
     write_npz_block,
     write_parquet_block,
 )
+from private_topics.corpus.counts.layout import ranks_of
+from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.errors import InputError
 
 WRITERS = {".npz": write_npz_block, ".parquet": write_parquet_block}
@@ -53,7 +56,8 @@ def test_matrix_sample_is_spread_over_the_rows():
     assert sample[0] == 1
     assert sample[-1] == 1000
     assert np.histogram(sample, bins=10, range=(1, 1000))[0].min() >= 5
-    np.testing.assert_array_equal(MatrixBlocks(numbers).sample(5000).toarray(), numbers)
+    for asked in (1000, 5000):
+        np.testing.assert_array_equal(MatrixBlocks(numbers).sample(asked).toarray(), numbers)
 
 
 # Iterables
@@ -115,6 +119,24 @@ def test_a_block_of_another_width_is_refused():
         list(IterableBlocks(Repeatable([DENSE], [DENSE[:, :3]])))
 
 
+def test_no_corpus_gives_a_block_of_another_width():
+    """Whatever a subclass yields: a kernel would write outside its arrays."""
+
+    class Uneven(CountBlocks):
+        n_words = 4
+
+        def _blocks(self):
+            yield from map(validate_counts, (DENSE, np.hstack([DENSE, DENSE])))
+
+    with pytest.raises(InputError, match="different number of words"):
+        list(Uneven())
+
+
+def test_a_bad_block_names_the_caller():
+    with pytest.raises(InputError, match="Negative values in data passed to transform"):
+        list(IterableBlocks([DENSE, -DENSE], caller="transform"))
+
+
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
@@ -160,6 +182,7 @@ def test_samples_of_iterables():
     assert len(spread) == 160
     assert len(set(spread)) == 16
     assert {1, 100} <= set(spread)
+    assert IterableBlocks(blocks).sample(16).shape[0] == 16
     first = IterableBlocks(Repeatable(blocks)).sample(75).toarray()[:, 0]
     np.testing.assert_array_equal(first, [1] * 50 + [2] * 25)
 
@@ -188,6 +211,7 @@ def test_a_block_without_documents_and_a_single_file(tmp_path, suffix):
     assert_same(FolderBlocks(tmp_path), DENSE)
     assert_same(as_blocks(tmp_path / f"b{suffix}"), DENSE)
     np.testing.assert_array_equal(FolderBlocks(tmp_path).sample(100).toarray(), DENSE)
+    np.testing.assert_array_equal(FolderBlocks(tmp_path / f"b{suffix}").sample(100).toarray(), DENSE)
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -276,6 +300,28 @@ def test_npz_files_are_never_unpickled(tmp_path):
         FolderBlocks(tmp_path)
 
 
+class Trap:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("position", ["a", "b"])
+def test_a_shape_that_is_code_is_not_run(tmp_path, position):
+    """The width is read from the first file, the size of what follows from every one."""
+    blocks, sprung = tmp_path / "blocks", tmp_path / "sprung"
+    blocks.mkdir()
+    write_npz_block(blocks / "a.npz", DENSE)
+    np.savez(blocks / f"{position}.npz", shape=np.array([Trap(sprung), 4], dtype=object))
+    with pytest.raises(InputError, match=rf"{position}\.npz.*cannot be read"):
+        list(FolderBlocks(blocks))
+    assert not sprung.exists()
+
+
 @pytest.mark.parametrize(
     ("indices", "counts", "metadata"),
     [
@@ -326,6 +372,14 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 def test_writers_want_their_suffix(tmp_path, write):
     with pytest.raises(InputError, match="must be named"):
         write(tmp_path / "a.bin", DENSE)
+
+
+# Words of a block
+
+
+def test_ranks_number_the_selected_words():
+    assert ranks_of(np.array([1, 4]), 5).tolist() == [-1, 0, -1, -1, 1]
+    assert ranks_of(np.arange(5), 5) is None
 
 
 # Dispatch

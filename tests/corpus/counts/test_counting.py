@@ -167,6 +167,19 @@ def test_a_worker_that_fails_ends_the_run(monkeypatch):
     assert time.monotonic() - started < 30
 
 
+def test_several_chunks_are_counted_at_a_time(monkeypatch):
+    small_blocks(monkeypatch, height=6)
+    monkeypatch.setattr(counting, "resolve_threads", lambda jobs: 2)
+    real, both = counting.number_words, threading.Barrier(2, timeout=10)
+
+    def together(texts, tokeniser):
+        both.wait()  # for another thread that counts
+        return real(texts, tokeniser)
+
+    monkeypatch.setattr(counting, "number_words", together)
+    assert sum(block.shape[0] for block in count_texts(sample_texts(12), WORDS)) == 12
+
+
 def test_only_a_few_chunks_are_read_ahead(monkeypatch):
     small_blocks(monkeypatch, chunk=1)
     monkeypatch.setattr(counting, "resolve_threads", lambda jobs: 2)

@@ -90,6 +90,7 @@ BAD = {
     "UCI, no words": (UCI, "1\n0\n0\n", "at least 1 document and 1 word"),
     "UCI, two fields": (UCI, "2\n3\n1\n1 1\n", "three numbers"),
     "UCI, four fields": (UCI, "2\n3\n1\n1 1 1 1\n", "three numbers"),
+    "UCI, seven fields": (UCI, "2\n3\n2\n1 1 1 1 1 1 1\n1 1 1\n", "three numbers"),
     "UCI, letters": (UCI, f"2\n3\n1\n1 {SECRET} 1\n", "not a digit"),
     "UCI, minus": (UCI, "2\n3\n1\n1 1 -1\n", "not a digit"),
     "UCI, fraction": (UCI, "2\n3\n1\n1 1 1.5\n", "not a digit"),

@@ -245,6 +245,34 @@ def test_malformed_coo_is_refused(bad):
         validate_counts(matrix)
 
 
+BROKEN_OTHERWISE = {
+    "lists, a word too large": ("lil", "rows", [[1, 3], [], [0, 9]]),
+    "lists, too few counts": ("lil", "data", [[2], [], [5, 1]]),
+    "lists, too many counts": ("lil", "data", [[2, 1], [7] * 9, [5, 1]]),
+    "lists, too few rows": ("lil", "rows", [[1, 3], []]),
+    "diagonals, one without place": ("dia", "offsets", [-2]),
+    "diagonals, one without values": ("dia", "data", [[5, 0, 0, 0]]),
+    "diagonals, no table": ("dia", "data", [5, 0, 0, 0]),
+    "blocks, too few pointers": ("bsr", "indptr", [0, 2]),
+    "blocks, too few columns": ("bsr", "indices", [1]),
+    "blocks, too few values": ("bsr", "data", [[[2]]]),
+    "blocks, no blocks": ("bsr", "data", [2, 1, 5, 1]),
+    "a word too large": ("dok", "_dict", {(0, 9): 1}),
+}
+
+
+@pytest.mark.parametrize(("layout", "attribute", "value"), BROKEN_OTHERWISE.values(), ids=BROKEN_OTHERWISE)
+def test_malformed_matrices_of_other_formats_are_refused(layout, attribute, value):
+    """scipy converts some of them without a look, and reads or writes outside their arrays."""
+    made = sp.bsr_array(DENSE[[0, 2]], blocksize=(1, 1))
+    matrix = made if layout == "bsr" else sp.csr_array(DENSE).asformat(layout)
+    if layout != "dok":
+        value = np.array(value, dtype=object if layout == "lil" else None)
+    setattr(matrix, attribute, value)
+    with pytest.raises(InputError, match="malformed"):
+        validate_counts(matrix)
+
+
 @settings(deadline=None)
 @given(dense_counts, st.data())
 def test_rows_taken_and_stacked_are_the_rows(dense, data):

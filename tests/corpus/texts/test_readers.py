@@ -468,6 +468,7 @@ def test_a_bad_parameter(tmp_path):
     for name, value in [("field", ""), ("field", None), ("unit", ""), ("unit", 3), ("max_record_bytes", 0)]:
         with pytest.raises(InputError, match=f"'{name}' parameter of open_texts"):
             open_texts(path, **{name: value})
+    assert list(open_texts(path, max_record_bytes=1)) == [("x", None)]
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

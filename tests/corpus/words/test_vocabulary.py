@@ -17,6 +17,7 @@ from private_topics.corpus.words.vocabulary import (
     user_units,
 )
 from private_topics.errors import InputError
+from private_topics.inference.carried import MOST_WORDS
 
 
 def one(count):
@@ -80,6 +81,14 @@ def test_what_is_no_list_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(vocabulary, "LARGEST_LIST_BYTES", 10)
     with pytest.raises(InputError, match="larger"):
         read_word_list(tmp_path / "large.txt")
+    monkeypatch.setattr(vocabulary, "MOST_LISTED_WORDS", 2)
+    assert len(WordList("list", ("apple", "pear"))) == 2
+    with pytest.raises(InputError, match="between 1 and 2 words"):
+        WordList("list", ("apple", "pear", "plum"))
+
+
+def test_a_list_has_no_more_words_than_the_proofs_allow():
+    assert vocabulary.MOST_LISTED_WORDS <= MOST_WORDS == 2**23
 
 
 @pytest.mark.parametrize("token", ["a b", "a\n", "", "a\u00a0b", "\ud800", "a\u200bb", "x" * 1001, 3, None, b"a"])

@@ -56,7 +56,7 @@ class CountedTexts(CountBlocks):
         self._folder: str | None = None
         self._stored: FolderBlocks | None = None
 
-    def keep(self, blocks: Iterable[sp.csr_array], memory_bytes: int, folder: str | None) -> Self:
+    def keep(self, blocks: Iterable[sp.csr_array], memory_bytes: int, folder: str | None) -> None:
         """Take in the blocks; beyond `memory_bytes` they go to a temporary folder below `folder`."""
         held, n_written, n_documents = 0, 0, 0
         for block in blocks:
@@ -69,7 +69,6 @@ class CountedTexts(CountBlocks):
             self._write_out(n_written, folder)
             self._stored = FolderBlocks(self._folder)
         self.n_documents = n_documents
-        return self
 
     def close(self) -> None:
         """Forget the counts and remove the temporary folder."""
@@ -304,16 +303,13 @@ def _in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threa
         yield from map(function, items)
         return
     waiting: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(n_threads)
-    try:
+    with ThreadPoolExecutor(n_threads) as pool:
         for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], groups: Groups) -> Iterator[sp.csr_array]:

@@ -203,8 +203,6 @@ def _parse_lines(
     for byte in buffer:
         if 48 <= byte <= 57:
             if not in_number:
-                if n_fields == 3:
-                    return BAD_FIELDS, n_entries
                 in_number, number, n_fields = True, 0, n_fields + 1
             number = min(number * 10 + (byte - 48), 1 << 53)  # larger than any limit, far from overflow
         elif byte == 32 or byte == 9 or byte == 13 or byte == 10:

@@ -97,7 +97,7 @@ def stack_rows(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
     if len(blocks) == 1:
         return blocks[0]
     row_sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
-    indptr = np.concatenate(([0], np.cumsum(row_sizes, dtype=np.int64)))
+    indptr = np.concatenate(([0], np.cumsum(row_sizes)))
     data = np.concatenate([block.data for block in blocks])
     indices = np.concatenate([block.indices for block in blocks])
     return counts_of(indptr, indices, data, blocks[0].shape[1])
@@ -178,6 +178,8 @@ def _as_csr(matrix: Any, caller: str) -> Any:
         _check_structure(matrix, n_major, n_minor, caller)
         return matrix.tocsr()
     try:
+        if not _is_consistent(matrix):
+            raise _malformed(caller)
         triplets = matrix.tocoo(copy=False)
         rows, columns = triplets.coords
     except (ValueError, IndexError):
@@ -199,6 +201,16 @@ def _check_structure(matrix: Any, n_major: int, n_minor: int, caller: str) -> No
         raise _malformed(caller)
     if not _within(matrix.indices[:n_entries], n_minor):
         raise _malformed(caller)
+
+
+def _is_consistent(matrix: Any) -> bool:
+    """Whether the parts of a matrix of another format fit together: scipy's conversions of these three trust them."""
+    if matrix.format == "lil":
+        words, counts = ([len(row) for row in rows] for rows in (matrix.rows, matrix.data))
+        return len(words) == matrix.shape[0] and words == counts
+    if matrix.format == "dia":
+        return bool(matrix.data.ndim == 2 and matrix.offsets.shape == matrix.data.shape[:1])
+    return matrix.format != "bsr" or len(matrix.indptr) == matrix.shape[0] // matrix.data.shape[1] + 1
 
 
 def _within(indices: np.ndarray, size: int) -> bool:
