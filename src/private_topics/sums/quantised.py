@@ -45,7 +45,7 @@ def rounded(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
     floor(x + 1/2) commutes with integer shifts (rounding half to even does not). It is computed without rounding
     x + 1/2, which would send the float just below 1/2 to 1.
     """
-    if not step > 0 or not math.isfinite(step) or math.frexp(step)[0] != 0.5:
+    if math.frexp(step)[0] != 0.5:  # nor is what is negative, zero or not finite
         raise InputError(f"The 'step' of a lattice must be a power of two. Got {step!r} instead.")
     in_steps = np.asarray(values, dtype=np.float64) / step  # exact, but for overflow and the smallest floats
     if not np.all(np.abs(in_steps) <= LARGEST_ROUNDED):  # also False for NaN
