@@ -14,6 +14,7 @@ from private_topics.sums.quantised import (
     finest_step,
     rounded,
 )
+from private_topics.sums.unit_sums import clip_factors, unit_weights
 
 
 @pytest.mark.parametrize("n_units", [1, 2**16, 2**20, 2**20 + 1, 2**25, 2**31])
@@ -76,3 +77,9 @@ def test_the_step_of_rows_is_that_of_the_widest():
     one, many = np.full((1, 2), 0.5), np.vstack([np.full((1000, 2), 0.4), np.full((1, 2), 0.5)])
     steps = [QuantisedFrameSums(frame, 100, 1.0, 1.0).row_step for frame in (one, many)]
     assert steps == [finest_step(1.5 * 100 * 0.5**0.5)] * 2
+
+
+def test_weights_shrink_by_the_billionth_of_the_proofs():
+    """class_shares.md and features.md count on 1e-9 to cover the rounding of norms."""
+    assert unit_weights(np.full(1, 4.0), np.ones(1)) * 4.0 == pytest.approx(1.0 - 1e-9, abs=1e-12)
+    assert clip_factors(np.full(1, 4.0), 2.0) * 2.0 == pytest.approx(1.0 - 1e-9, abs=1e-12)

@@ -206,7 +206,7 @@ class QuantisedFrameSums:
         for start in range(0, n_words, ROWS_AT_ONCE):
             some = slice(start, start + ROWS_AT_ONCE)
             rows = self.frame[some]
-            flat = (rows[:, :, None] * rows[:, None, :]).reshape(-1, rank * rank)
+            flat = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), rank * rank)
             mixed += flat.T @ (self.cross[some] * self.row_step)
             triple += flat.T @ (rows * (self.mass[1][some] * self.mass_step)[:, None])
         mixed, triple = mixed.reshape(rank, rank, rank), triple.reshape(rank, rank, rank)
