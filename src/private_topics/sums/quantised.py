@@ -45,7 +45,7 @@ def rounded(values: npt.ArrayLike, step: float) -> npt.NDArray[np.int64]:
     floor(x + 1/2) commutes with integer shifts (rounding half to even does not). It is computed without rounding
     x + 1/2, which would send the float just below 1/2 to 1.
     """
-    if math.frexp(step)[0] != 0.5:  # nor is what is negative, zero or not finite
+    if not step > 0 or not math.isfinite(step) or math.frexp(step)[0] != 0.5:
         raise InputError(f"The 'step' of a lattice must be a power of two. Got {step!r} instead.")
     in_steps = np.asarray(values, dtype=np.float64) / step  # exact, but for overflow and the smallest floats
     if not np.all(np.abs(in_steps) <= LARGEST_ROUNDED):  # also False for NaN
@@ -206,7 +206,7 @@ class QuantisedFrameSums:
         for start in range(0, n_words, ROWS_AT_ONCE):
             some = slice(start, start + ROWS_AT_ONCE)
             rows = self.frame[some]
-            flat = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), rank * rank)
+            flat = (rows[:, :, None] * rows[:, None, :]).reshape(-1, rank * rank)
             mixed += flat.T @ (self.cross[some] * self.row_step)
             triple += flat.T @ (rows * (self.mass[1][some] * self.mass_step)[:, None])
         mixed, triple = mixed.reshape(rank, rank, rank), triple.reshape(rank, rank, rank)
