@@ -64,6 +64,14 @@ def test_without_noise_it_is_the_mean_log_likelihood(corpus):
     assert found.noise < 1e-3
 
 
+def test_an_empty_document_adds_nothing(corpus):
+    _, model = corpus
+    some = np.zeros((1, 30), int)
+    some[0, :3] = 5
+    assert total(np.zeros((2, 30)), model) == 0.0
+    assert total(np.vstack([some, np.zeros((2, 30))]), model, floor=50.0) == total(some, model, floor=50.0) > 0.0
+
+
 def test_better_topics_score_higher(corpus):
     counts, model = corpus
     flat = Model(np.full((3, 30), 1 / 30), model.doc_topic_prior_)

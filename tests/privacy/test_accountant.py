@@ -110,6 +110,24 @@ def test_forged_events_are_refused(change: dict[str, object]) -> None:
         dataclasses.replace(gaussian(), **change)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"threshold_delta": 1.0}, "threshold_delta"),
+        ({"threshold_delta": 0.0}, "threshold_delta"),
+        ({"sigma": -7.0}, "sigma"),
+        ({"sensitivity": math.nan}, "sensitivity"),
+        ({"coordinates": 0}, "coordinates"),
+    ],
+)
+def test_forged_thresholds_are_refused(change: dict[str, object], named: str) -> None:
+    event = ThresholdEvent(
+        name="vocabulary", sensitivity=1.4, sigma=7.0, coordinates=50, proof="page.md", threshold_delta=1e-7
+    )
+    with pytest.raises(PrivacyError, match=named):
+        dataclasses.replace(event, **change)  # type: ignore[arg-type]
+
+
 def test_an_event_without_a_price_is_refused() -> None:
     with pytest.raises(PrivacyError, match="price"):
         Accountant([Event(name="free", sensitivity=1.0, coordinates=1, proof="page.md")])

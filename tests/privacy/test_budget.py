@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import random
 import warnings
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from private_topics.errors import PrivacyError, PrivacyWarning
@@ -24,6 +27,22 @@ def test_bad_epsilon(epsilon: object) -> None:
 def test_bad_delta(delta: object) -> None:
     with pytest.raises(PrivacyError, match="delta"):
         PrivacyBudget(1.0, delta)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [1e-30, 1e12])
+def test_the_ends_of_what_can_be_priced_are_budgets(epsilon: float) -> None:
+    """As the error message says it."""
+    assert PrivacyBudget(epsilon, 1e-6).epsilon == epsilon
+    for beyond in (epsilon / 2, epsilon * 2):
+        if not 1e-30 <= beyond <= 1e12:
+            with pytest.raises(PrivacyError, match="from 1e-30 to 1e12 can be priced"):
+                PrivacyBudget(beyond, 1e-6)
+
+
+def test_a_budget_holds_floats_whatever_numbers_it_was_given() -> None:
+    budget = PrivacyBudget(np.float32(1.0), Fraction(1, 10**6))  # type: ignore[arg-type]
+    assert (type(budget.epsilon), type(budget.delta)) == (float, float)
+    assert budget == PrivacyBudget(1.0, 1e-6)
 
 
 def test_split_sums_to_one() -> None:
@@ -62,6 +81,21 @@ def test_sigma_never_overspends_its_share() -> None:
             sigma = sigma_for(share, 1.7, mu)
             assert (1.7 / sigma) ** 2 <= share * mu**2
             assert (1.7 / sigma) ** 2 >= share * mu**2 * (1 - 1e-13)
+
+
+def test_sigma_is_rounded_up() -> None:
+    """In rational arithmetic, for numbers of all sizes."""
+    draw = random.Random(0)
+    for _ in range(300):
+        share, sensitivity, mu = draw.random() + 1e-9, draw.lognormvariate(0, 5), draw.lognormvariate(0, 5)
+        sigma = Fraction(sigma_for(share, sensitivity, mu))
+        assert (Fraction(sensitivity) / sigma) ** 2 <= Fraction(share) * Fraction(mu) ** 2
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, math.inf, "1", None])
+def test_bad_mu_total(mu: object) -> None:
+    with pytest.raises(PrivacyError, match="mu_total"):
+        sigma_for(0.5, 1.0, mu)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.1, math.nan])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.privacy.neighbours import NEIGHBOURS
@@ -44,3 +49,28 @@ def test_a_statement_has_the_relation_of_its_run() -> None:
         run.release(Query("unigram", "vector", 1.0, 2.0**-10, "unigram"), [1, 2, 3], 0.5)
         found = statement_of(run, grouped=False, n_units=9, configuration="sequential", public=(), components="")
         assert found.relation == relation
+
+
+def test_an_incomplete_statement_is_refused_and_so_are_unknown_entries() -> None:
+    whole = statement().to_dict()
+    for name in set(whole) - {"relation"}:
+        with pytest.raises(PrivacyError, match="incomplete or has unknown entries"):
+            PrivacyStatement.from_dict({key: value for key, value in whole.items() if key != name})
+    for other in ({**whole, "more": 1}, [*whole], None):
+        with pytest.raises(PrivacyError, match="incomplete or has unknown entries"):
+            PrivacyStatement.from_dict(other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("field", ["n_units", "coordinates"])
+def test_a_number_of_things_is_one_that_a_float_holds_with_its_neighbours(field: str) -> None:
+    def with_number(number: Any) -> dict[str, Any]:
+        whole = statement(words=False).to_dict()
+        (whole if field == "n_units" else whole["releases"][0])[field] = number
+        return whole
+
+    largest = 2**53  # the number after it is no float
+    for number in (1, largest):
+        PrivacyStatement.from_dict(with_number(number))
+    for number in (0, -1, largest + 1, 2**54, 1.0, True):
+        with pytest.raises(PrivacyError, match="impossible"):
+            PrivacyStatement.from_dict(with_number(number))

@@ -28,7 +28,7 @@ from private_topics import (
 from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT
 from private_topics.releases.class_shares import CLASS_SHARES
 from private_topics.releases.units import UNITS
-from private_topics.sums.class_shares import ClassProportions
+from private_topics.sums.class_shares import ClassProportions, _add_proportions
 
 N_WORDS, N_CLASSES = 6, 3
 TOPICS = np.array(
@@ -112,6 +112,13 @@ def test_what_is_no_number_adds_nothing(broken: str) -> None:
         (found,) = corpus.total(ClassProportions(np.ascontiguousarray(topics.T), prior, N_CLASSES, 50, STEP))
         assert not found[[0, 2]].any()
         assert (found[1].sum() * STEP == pytest.approx(1.0, abs=1e-6)) == (broken == "a word without a topic")
+
+
+def test_an_infinite_mass_adds_nothing_to_the_integers() -> None:
+    gamma = np.array([[np.inf, 1.0], [1.0, 3.0], [np.nan, 1.0]])
+    parts = np.zeros((1, 2, 2), np.int64)
+    _add_proportions(np.array([0, 1, 2, 3]), np.array([0, 1, 0]), gamma, np.full(3, 2.0**20), parts)
+    assert parts[0].tolist() == [[0, 0], [2**18, 3 * 2**18]]
 
 
 def test_a_user_counts_once_however_many_documents_there_are() -> None:

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from private_topics.sums.norms import BINS, CLEAR, EDGES, UNCLEAR_QUANTILE, _quantile, best_clip
+from private_topics.sums.norms import (
+    BINS,
+    CLEAR,
+    EDGES,
+    UNCLEAR_QUANTILE,
+    _quantile,
+    add_norms,
+    best_clip,
+    clear_bins,
+)
 
 SPREAD = np.r_[np.zeros(20), 10.0 * np.arange(1, 11), 10.0 * np.arange(10, 0, -1), np.zeros(26)]
 TOP, BOTTOM = 39, 20  # the bins of `SPREAD` that count
@@ -15,6 +24,22 @@ TOP, BOTTOM = 39, 20  # the bins of `SPREAD` that count
 def test_the_histogram_of_these_tests_has_all_bins():
     assert len(SPREAD) == BINS + 2
     np.testing.assert_array_equal(np.flatnonzero(SPREAD), np.arange(BOTTOM, TOP + 1))
+
+
+def test_every_norm_has_a_bin_and_the_outer_ones_take_the_rest():
+    inner = np.sqrt(EDGES[:-1] * EDGES[1:])
+    norms = np.r_[5e-324, EDGES[0] / 2, inner, EDGES[-1], 1e300, np.inf, 0.0]
+    counts = np.zeros(BINS + 2, np.int64)
+    add_norms(norms, np.ones(len(norms)), 1.0, counts)
+    np.testing.assert_array_equal(counts, [2, *[1] * BINS, 3])
+
+
+@pytest.mark.parametrize("place", [1, 2, 30, BINS - 1, BINS])
+def test_every_inner_bin_can_stand_out(place):
+    histogram = np.zeros(BINS + 2)
+    histogram[[0, place, -1]] = 100.0
+    np.testing.assert_array_equal(clear_bins(histogram, 1.0), [place - 1])
+    assert best_clip(histogram, 1.0, 1.0, 0.1) == EDGES[place]
 
 
 def test_clips_rise_as_noise_falls():

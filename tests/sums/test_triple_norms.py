@@ -16,6 +16,8 @@ from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
 from private_topics.errors import InputError
 from private_topics.sums.packed_moments import (
+    PackedMoments,
+    _coarser,
     add_packed_triples,
     pack_pairs,
     packed_inside,
@@ -126,6 +128,26 @@ def test_packed_pairs_and_back():
     np.testing.assert_array_equal(unpack_pairs(packed.astype(float), 4), matrix)
 
 
+@given(st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=5), st.integers(0, 50))
+def test_a_coarser_lattice_is_reached_by_rounding_half_up(steps, bits):
+    exact = [math.floor(Fraction(step, 2**bits) + Fraction(1, 2)) for step in steps]
+    assert _coarser(np.array(steps), bits).tolist() == exact
+
+
+def test_ties_between_two_lattices_go_up():
+    assert _coarser(np.array([-6, -5, -2, -1, 0, 1, 2, 3, 5, 6]), 2).tolist() == [-1, -1, 0, 0, 0, 0, 1, 1, 1, 2]
+
+
+def test_sums_without_documents_are_zero():
+    counts = validate_counts(counts_of([{}, {0: 2}], 3))
+    part = Part(counts, document_lengths(counts), np.ones(2))
+    packed = PackedMoments(3, 2.0**-30, (2.0**-20, 2.0**-10, 2.0**-30))
+    for wanted in (packed, ClippedTriples(np.arange(3), np.eye(3), 1.0, 2.0**-30, 2.0**-20, 2.0**-20)):
+        totals = wanted.zeros()
+        wanted.add(part, totals)
+        assert not any(array.any() for array in totals)
+
+
 @pytest.mark.parametrize("count", [1, 50, 20_000])
 def test_the_error_of_the_projection_is_certified(count):
     """Against rational arithmetic: columns whose words cancel, in long documents, clipped and not."""
@@ -172,6 +194,13 @@ def test_no_number_of_pieces_loses_precision():
     released, factors = wanted.aggregates(totals)
     np.testing.assert_allclose(released * 2.0**-20, 5 * once, atol=2.0**-20)
     assert factors[0] == pytest.approx(5 * 2**20)
+
+
+def test_what_is_certified_is_projected():
+    for n_documents, n_words in ((MOST_DOCUMENTS, 2), (1, MOST_PROJECTED)):
+        block, lengths = block_of([{0: 3}] * n_documents, n_words)
+        found = projected_third(block, DocumentWeights.of_lengths(lengths).third, np.ones((n_words, 1)))
+        assert found == pytest.approx(n_documents)
 
 
 def test_beyond_what_is_certified_is_refused():

@@ -47,7 +47,10 @@ def test_no_size_goes_without_its_clip(size):
     mirror_upper(pairs)
     found["second moment"] = pairs * STEP, CLIP
     clipped = sums.ClippedFrameMoments(words, frame, n_documents, CLIP, CLIP, STEP, STEP, STEP)
-    inside = clipped.sums(total_of(clipped, part))
+    totals = total_of(clipped, part)
+    inside = clipped.sums(totals)
+    assert (totals[-1] > 0).all()
+    assert (totals[-1] * STEP < n_documents).all()  # clip factors, each below one here
     found["frame second moment"] = inside.second(), CLIP
     found["frame third moment"] = inside.third(), CLIP
     for weights in (np.ones(n_words), np.geomspace(1.0, 1e4, n_words)):

@@ -295,6 +295,52 @@ def test_a_note_that_cannot_be_written_only_warns(ledger: DurableLedger, path: P
     assert ledger.entries()[0].state == "reserved"
 
 
+def test_nothing_is_noted_in_an_altered_file(ledger: DurableLedger, path: Path) -> None:
+    """A trigger of a stranger would run with the note, and delete what was reserved."""
+    number = ledger.reserve(SMALL)
+    altered(path, "CREATE TRIGGER forget AFTER UPDATE ON reservation BEGIN DELETE FROM reservation; END")
+    with pytest.warns(PrivacyWarning, match="tables of the ledger .* were altered"):
+        ledger.finish(number)
+    altered(path, "DROP TRIGGER forget")
+    assert [entry.state for entry in ledger.entries()] == ["reserved"]
+
+
+def test_a_row_with_the_cost_of_another_budget_is_refused(ledger: DurableLedger, path: Path) -> None:
+    """Its digest is right: whoever made the row computed that too."""
+    ledger.reserve(SMALL, unit="document")
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        total = connection.execute("SELECT name, epsilon, delta, set_aside, time FROM corpus").fetchone()
+        row = connection.execute(f"SELECT {ledger_file.DIGESTED} FROM reservation").fetchone()
+        for times, refused in ((1.0, False), (0.5, True), (2.0, True)):
+            fields = [*row[:6], row[6] * times, row[7]]
+            last = ledger_file.digest(ledger_file.digest(*total), *fields)
+            connection.execute("UPDATE reservation SET rho = ?, digest = ?", (fields[6], last))
+            connection.execute("UPDATE corpus SET last = ?", (last,))
+            if refused:
+                with pytest.raises(LedgerError, match="damaged"):
+                    ledger.entries()
+            else:
+                assert len(ledger.entries()) == 1
+    connection.close()
+
+
+def test_names_of_the_greatest_length_come_back(path: Path) -> None:
+    DurableLedger.register(path, "notes", 3.0, 1e-6)
+    longest = "x" * ledger_file.LONGEST_NAME
+    ledger = DurableLedger(path, "notes", label=longest, who=longest)
+    ledger.finish(ledger.reserve(SMALL), digest=longest)
+    (entry,) = ledger.entries()
+    assert (entry.label, entry.who, entry.digest) == (longest, longest, longest)
+    for name in ("label", "who"):
+        with pytest.raises(LedgerError, match="printable"):
+            DurableLedger(path, "notes", **{name: longest + "x"})
+
+
+def test_a_lock_is_waited_for_a_minute_as_the_proof_says(path: Path, ledger: DurableLedger) -> None:
+    with ledger_file.opened(str(path)) as connection:
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (60_000,)
+
+
 def test_pickled_copies_share_the_file(ledger: DurableLedger) -> None:
     pickle.loads(pickle.dumps(ledger)).reserve(SMALL)
     assert len(ledger.entries()) == 1

@@ -6,6 +6,7 @@ import math
 import random
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -16,7 +17,13 @@ from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_delta, mu_of_budget, zcdp_delta
 from private_topics.privacy.ledger import reservations
 from private_topics.privacy.ledger.in_memory import BudgetLedger
-from private_topics.privacy.ledger.reservations import Reservation, admits, composed_epsilon
+from private_topics.privacy.ledger.reservations import (
+    Reservation,
+    admits,
+    composed_epsilon,
+    remaining_epsilon,
+    repeats_left,
+)
 
 
 def reservation(epsilon: float, delta: float, guarantee: Any = "gaussian", threshold: float = 0.0) -> Reservation:
@@ -32,6 +39,42 @@ def test_a_pure_guarantee_is_dominated_by_its_gaussian() -> None:
             assert response <= gdp_delta(mu, float(x)) * (1 + 1e-9)
         touching = (math.exp(epsilon) - 1) / (1 + math.exp(epsilon))
         assert gdp_delta(mu, 0.0) == pytest.approx(touching, rel=1e-6)
+
+
+@pytest.mark.parametrize("guarantee", ["pure", "approximate"])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.3, 1.0, 4.0, 30.0, 500.0])
+def test_what_is_charged_for_an_epsilon_alone(epsilon: float, guarantee: str) -> None:
+    """mu²/2 with Phi(mu/2) = e^epsilon/(1 + e^epsilon), rounded up; and epsilon²/2 in zCDP, as ledger.md has it."""
+    charged = reservation(epsilon, 1e-6, guarantee)
+    with mpmath.workdps(300):
+        tail = 1 / (1 + mpmath.exp(mpmath.mpf(epsilon)))  # Phi(-quantile)
+        start = norm.isf(float(tail)) if tail > 1e-300 else mpmath.sqrt(2 * mpmath.mpf(epsilon))
+        quantile = mpmath.findroot(
+            lambda x: mpmath.log(mpmath.erfc(x / mpmath.sqrt(2)) / 2) - mpmath.log(tail), start
+        )
+        exact = 2 * quantile**2
+        assert exact <= charged.gaussian_rho <= exact * (1 + mpmath.mpf("1e-6"))
+    assert charged.concentrated_rho == pytest.approx(epsilon**2 / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize("guarantee", ["gaussian", "concentrated", "approximate", "pure"])
+def test_as_many_repeats_are_left_as_are_then_admitted(guarantee: Any) -> None:
+    total, one = PrivacyBudget(1.0, 1e-6), reservation(0.1, 1e-9, guarantee)
+    left = repeats_left(total, [one], 0.01)
+    assert left > 3
+    assert admits(total, [one] * (1 + left), 0.01)
+    assert not admits(total, [one] * (2 + left), 0.01)
+    assert repeats_left(total, [one] * (1 + left), 0.01) == 0
+    tiny = reservation(1e-9, 1e-15, guarantee)
+    assert repeats_left(PrivacyBudget(1.0, 0.1), [tiny], 0.01) == reservations.MOST_REPEATS
+
+
+def test_what_remains_is_a_budget_at_both_ends_of_what_can_be_priced() -> None:
+    """Where nothing fits, the search ends below the delta of a threshold; where all does, at the largest epsilon."""
+    spent = [reservation(1.0, 1e-6)]
+    assert remaining_epsilon(PrivacyBudget(1.0, 1e-6), spent, 0.01, delta=5e-7, threshold_delta=1e-7) == 0.0
+    largest = remaining_epsilon(PrivacyBudget(1e12, 0.5), [], 0.01, delta=0.1, guarantee="pure")
+    assert 0.999e12 < largest <= 1e12
 
 
 def test_a_choice_made_after_a_look_stays_within_the_total() -> None:
