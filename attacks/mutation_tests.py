@@ -124,7 +124,7 @@ class Coverage:
         nodes = uses.python_users(mutant.node, self.callers)
         tests = set().union(*(self.callers[node] for node in nodes)) if nodes else set()
         beside = f"tests/{Path(mutant.file).parent.as_posix()}/".replace("/./", "/")
-        if mutant.node not in uses.functions | uses.jitted:  # tests read constants too, which nobody sees
+        if mutant.node not in uses.functions:  # tests read constants and call compiled functions, which nobody sees
             tests |= {test for test in self.seconds if test.startswith(beside)}
         ranked = sorted(tests, key=lambda test: (not test.startswith(beside), self.seconds[test], test))
         planned, total = [], 0.0
