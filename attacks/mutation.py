@@ -28,7 +28,7 @@ import time
 import tomllib
 from argparse import Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -60,16 +60,21 @@ def _key(row: dict[str, object]) -> Key:
     return (*name, int(row.get("number") or 1))  # type: ignore[return-value, call-overload]
 
 
-def sampled(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """A stratified sample: of each file in proportion to its mutants, and at least three."""
+def sampled(mutants: Sequence[Mutant], count: int, seed: int, tried: Container[Key] = ()) -> list[Mutant]:
+    """A stratified sample: of each file in proportion to its mutants, and at least three.
+
+    Those that were `tried` come first: a change of a file leaves what was drawn and still stands in the sample.
+    """
     by_file: dict[str, list[Mutant]] = defaultdict(list)
     for mutant in mutants:
         by_file[mutant.file].append(mutant)
     chosen = []
     for file, members in sorted(by_file.items()):
         share = max(3, round(count * len(members) / len(mutants)))
-        chosen += random.Random(f"{seed} {file}").sample(members, min(share, len(members)))
-    return random.Random(seed).sample(chosen, min(count, len(chosen)))
+        drawn = random.Random(f"{seed} {file}").sample(members, len(members))
+        chosen += sorted(drawn, key=lambda mutant: mutant.key not in tried)[:share]
+    mixed = random.Random(seed).sample(chosen, len(chosen))
+    return sorted(mixed, key=lambda mutant: mutant.key not in tried)[:count]
 
 
 def by_commit(count: int) -> list[tuple[Mutant, str]]:
@@ -229,7 +234,7 @@ def run(arguments: Namespace) -> int:
         raise SystemExit("Nothing is recorded of these sources and tests: run with --record first.")
     mutants = [mutant for mutant in all_mutants() if arguments.only in mutant.node]
     if arguments.sample:
-        mutants = sampled(mutants, arguments.sample, arguments.seed)
+        mutants = sampled(mutants, arguments.sample, arguments.seed, {_key(row) for row in results()})
     part, parts = map(int, arguments.part.split("/"))
     known = {_key(row) for row in results() if row["verdict"] != "survived" or not arguments.survivors}
     jobs = []

@@ -89,6 +89,12 @@ def test_a_sample_has_something_of_every_file():
     assert counts["privacy/subsampling.py"] > 50
 
 
+def test_what_was_tried_stays_in_the_sample():
+    mutants = list(all_mutants())
+    earlier = {mutant.key for mutant in sampled(mutants, 1000, 2)}
+    assert earlier <= {mutant.key for mutant in sampled(mutants, 1500, 1, earlier)}
+
+
 def test_kernels_are_forgotten_where_they_hold_what_is_changed():
     uses = Uses()
     assert uses.kernels("sums/quantised.py::add_statistic") == set()  # calls a kernel, and is none
