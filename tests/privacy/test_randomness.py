@@ -152,7 +152,11 @@ def test_streams_cannot_be_copied(copier: object) -> None:
         copier(NoiseStream())  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("ratio", [0.0, -1.0, np.nan, np.inf, 2.0**34])
+def test_noise_of_as_many_steps_as_the_message_allows_is_drawn() -> None:
+    assert NoiseStream.seeded(0).rounded_gaussian(3, 2.0**33).shape == (3,)
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0, np.nan, np.inf, np.nextafter(2.0**33, np.inf), 2.0**34])
 def test_impossible_ratios_are_refused(ratio: float) -> None:
     with pytest.raises(PrivacyError, match="lattice steps"):
         NoiseStream.seeded(0).rounded_gaussian(1, ratio)
