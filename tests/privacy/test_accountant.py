@@ -85,6 +85,14 @@ def test_threshold_event_adds_its_delta_and_shifts_epsilon() -> None:
         accountant.epsilon(5e-8)
 
 
+def test_no_delta_is_above_one() -> None:
+    """Where the noise protects nobody, a threshold on top of it cannot make matters worse."""
+    event = ThresholdEvent(
+        name="vocabulary", sensitivity=1.4, sigma=1e-3, coordinates=50, proof="page.md", threshold_delta=0.5
+    )
+    assert Accountant([event]).delta(1.0) == 1.0
+
+
 def test_laplace_noise_has_no_price_here() -> None:
     """Its epsilons add up in a `SimpleRun`, which asks no accountant: one that is asked must not say zero."""
     event = LaplaceEvent(name="laplace", sensitivity=1.0, scale=4.0, coordinates=1, proof="page.md")

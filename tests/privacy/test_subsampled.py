@@ -198,6 +198,13 @@ def test_millions_of_steps_are_calibrated(monkeypatch):
     assert 0.999 <= found * 2**11 / mu_of_budget(1.0, 1e-6) <= 1.0
 
 
+def test_strict_budgets_are_calibrated():
+    """The search stays near what is affordable: far beyond, steps cannot be priced at all."""
+    found = largest_step_mu(1e-3, 1e-8, NON_NEGATIVE, 0.5, 4)
+    assert subsampled_delta(found, NON_NEGATIVE, 0.5, 4, 1e-3) <= 1e-8
+    assert subsampled_delta(1.001 * found, NON_NEGATIVE, 0.5, 4, 1e-3) > 1e-8
+
+
 def test_price_moves_the_right_way():
     base = subsampled_delta(0.3, NON_NEGATIVE, 0.1, 100, 1.0)
     assert subsampled_delta(0.3, NON_NEGATIVE, 0.1, 50, 1.0) < base
