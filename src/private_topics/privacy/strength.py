@@ -99,7 +99,7 @@ def true_alarms(epsilon: float, delta: float, false_alarms: float) -> float:
     """
     odds = math.exp(-epsilon)
     direct = 1.0 if false_alarms >= odds else false_alarms / odds + delta
-    return min(1.0, direct, 1.0 - odds * (1.0 - delta - false_alarms))
+    return max(0.0, min(1.0, direct, 1.0 - odds * (1.0 - delta - false_alarms)))
 
 
 def gaussian_true_alarms(mu: float, false_alarms: float) -> float:
