@@ -61,6 +61,8 @@ def test_a_guarantee_never_gets_better_with_epsilon_or_units() -> None:
 
 def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
     assert guess_text(1.0, 1e-6) == "is right at most 73.1% of the time"
+    assert guess_text(4.5, 0.0) == "is right at most 98.9% of the time"
+    assert guess_text(4.6, 0.0) == "may be right all but one time in 100"
     assert guess_text(5.0, 1e-6) == "may be right all but one time in 150"
     assert guess_text(10.0, 0.0) == "may be right all but one time in 22,000"
     assert guess_text(20.0, 0.0) == "may be right all but one time in 490,000,000"

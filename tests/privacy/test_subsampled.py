@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -183,6 +184,16 @@ def test_ends_of_bins_further_off_than_the_proof_allows_are_refused(monkeypatch)
     monkeypatch.setattr(subsampling, "_LOSS_ERROR", 1.999 * off / (1.0 + largest))
     with pytest.raises(PrivacyError, match="precisely enough"):
         subsampling._places(unit, other, rate)
+
+
+def test_rounding_lowers_epsilon_and_raises_delta_as_the_proof_says(monkeypatch):
+    """By 1e-13 (1 + L_max) and by √n 1e-14 + 2e-12, for every step: subsampling.md."""
+    asked = []
+    composed = SimpleNamespace(size=10_000, get_delta_for_epsilon=lambda epsilon: asked.append(epsilon) or 1e-7)
+    monkeypatch.setattr(subsampling, "_composed", lambda *_: (composed, 99.0))
+    delta = subsampled_delta(0.1, NON_NEGATIVE, 0.5, 1000, 1.0)
+    assert 1.0 - asked[0] == pytest.approx(1000 * 1e-13 * 100.0, rel=1e-6)
+    assert delta - 1e-7 == pytest.approx(1000 * (100.0 * 1e-14 + 2e-12), rel=1e-6)
 
 
 def test_no_delta_is_above_one():
