@@ -235,6 +235,13 @@ def test_pure_budgets_are_checked(bad):
         PureBudget(1.0, 1e-9)
 
 
+@pytest.mark.parametrize("zero", [0, -0.0, np.float32(0.0)])
+def test_a_pure_budget_holds_floats_whatever_numbers_it_was_given(zero):
+    budget = PureBudget(1, zero)
+    assert (type(budget.epsilon), type(budget.delta)) == (float, float)
+    assert str(budget.delta) == "0.0"
+
+
 def test_queries_in_the_l1_norm_have_no_symmetries_to_mind():
     with pytest.raises(PrivacyError, match="norm"):
         Query("matrix", "symmetric_matrix", 1.0, 1.0, "page", norm="l1")
