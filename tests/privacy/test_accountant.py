@@ -11,9 +11,10 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.accountant import Accountant
-from private_topics.privacy.curves import gdp_delta
+from private_topics.privacy.curves import gdp_delta, zcdp_delta
 from private_topics.privacy.events import (
     DiscreteGaussianEvent,
+    DiscreteThresholdEvent,
     Event,
     GaussianEvent,
     LaplaceEvent,
@@ -83,6 +84,24 @@ def test_threshold_event_adds_its_delta_and_shifts_epsilon() -> None:
     assert accountant.epsilon(1e-6) > Accountant([gaussian(mu, 1.0)]).epsilon(1e-6)
     with pytest.raises(PrivacyError, match="No finite epsilon"):
         accountant.epsilon(5e-8)
+
+
+@pytest.mark.parametrize("kind", [ThresholdEvent, DiscreteThresholdEvent])
+def test_a_large_threshold_shifts_a_small_epsilon_below_zero(kind: type[ThresholdEvent]) -> None:
+    """There the curve is 1 - e^epsilon + e^epsilon times that at -epsilon."""
+    event = kind(name="words", sensitivity=1.0, sigma=5.0, coordinates=50, proof="page.md", threshold_delta=0.3)
+    shifted = 0.1 + math.log(0.7)
+    beyond = gdp_delta(0.2, -shifted) if kind is ThresholdEvent else zcdp_delta(0.02, -shifted)
+    expected = 1.0 - math.exp(shifted) + math.exp(shifted) * beyond + 0.3
+    assert Accountant([event]).delta(0.1) == pytest.approx(expected, rel=1e-9)
+
+
+def test_no_delta_is_above_one() -> None:
+    """Where the noise protects nobody, a threshold on top of it cannot make matters worse."""
+    event = ThresholdEvent(
+        name="vocabulary", sensitivity=1.4, sigma=1e-3, coordinates=50, proof="page.md", threshold_delta=0.5
+    )
+    assert Accountant([event]).delta(1.0) == 1.0
 
 
 def test_laplace_noise_has_no_price_here() -> None:

@@ -79,6 +79,13 @@ def test_no_delta_is_above_one(curve: Callable[[float, float], float]) -> None:
     assert curve(1e6, 0.0) == 1.0
 
 
+@pytest.mark.parametrize("epsilon", [2.0**39, 8e11, 1e12])
+def test_the_largest_budgets_have_an_epsilon_again(epsilon: float) -> None:
+    """1e12 can be priced, says `PrivacyBudget`."""
+    assert gdp_epsilon(mu_of_budget(epsilon, 1e-6), 1e-6) == pytest.approx(epsilon, rel=1e-9)
+    assert smallest_epsilon(lambda spent: float(spent < epsilon), 1e-6) == pytest.approx(epsilon, rel=1e-9)
+
+
 @pytest.mark.parametrize("wanted", [1e-9, 1e-6, 0.3])
 def test_small_epsilons_are_as_precise_as_large_ones(wanted: float) -> None:
     found = smallest_epsilon(lambda epsilon: 0.25 if epsilon >= wanted else 0.75, 0.5)

@@ -193,12 +193,53 @@ def test_a_ledger_charges_pure_epsilon_as_it_adds_up():
     assert refused.shares_spent == ()
 
 
+def test_runs_reserve_what_they_add_up_to_before_a_draw(monkeypatch):
+    """Once, and all of the budget: as pure epsilon where there is no delta, else as an epsilon and a delta."""
+    asked = []
+    runs = (
+        SimpleRun(PureBudget(0.4), reserve=lambda budget, **kind: asked.append((budget, kind))),
+        SimpleRun(PrivacyBudget(0.7, 1e-6), reserve=lambda budget, **kind: asked.append((budget, kind))),
+    )
+    for number, run in enumerate(runs):
+        drawn = run._stream.rounded_laplace
+        monkeypatch.setattr(
+            run._stream,
+            "rounded_laplace",
+            lambda *arguments, drawn=drawn, number=number: (
+                drawn(*arguments) if len(asked) == number + 1 else pytest.fail("drawn before it was reserved")
+            ),
+        )
+        for _ in range(2):
+            released(run, L1, 0.25, 3)
+    assert [(budget.epsilon, kind) for budget, kind in asked] == [
+        (0.4, {"guarantee": "pure"}),
+        (0.7, {"guarantee": "approximate"}),
+    ]
+    assert asked[1][0].delta == 1e-6
+
+
+def test_a_ledger_charges_an_epsilon_and_a_delta_as_they_add_up():
+    ledger = BudgetLedger(1.0, 1e-5)
+    for _ in range(2):
+        released(SimpleRun(PrivacyBudget(0.4, 1e-6), gaussian=twice_sigma, reserve=ledger.reserve), L2, 1.0, 3)
+    assert ledger.epsilon_spent == pytest.approx(0.8, rel=1e-6)
+    with pytest.raises(PrivacyError, match="total"):
+        released(SimpleRun(PrivacyBudget(0.4, 1e-6), gaussian=twice_sigma, reserve=ledger.reserve), L2, 1.0, 3)
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, True, "one", None])
 def test_pure_budgets_are_checked(bad):
     with pytest.raises(PrivacyError, match="epsilon"):
         PureBudget(bad)
     with pytest.raises(PrivacyError, match="delta"):
         PureBudget(1.0, 1e-9)
+
+
+@pytest.mark.parametrize("zero", [0, -0.0, np.float32(0.0)])
+def test_a_pure_budget_holds_floats_whatever_numbers_it_was_given(zero):
+    budget = PureBudget(1, zero)
+    assert (type(budget.epsilon), type(budget.delta)) == (float, float)
+    assert str(budget.delta) == "0.0"
 
 
 def test_queries_in_the_l1_norm_have_no_symmetries_to_mind():

@@ -72,6 +72,12 @@ def test_the_finest_step_is_the_one_that_is_documented() -> None:
         assert step_for(1.0, n_units, 1.0) == 2.0**-bits
 
 
+def test_a_sum_of_as_much_noise_as_the_message_allows_has_a_step() -> None:
+    assert step_for(1.0, 1, 2.0**60) == 1.0
+    with pytest.raises(InputError, match=r"more than 2\*\*60 times"):
+        step_for(1.0, 1, 2.0**61)
+
+
 @pytest.mark.parametrize("arguments", [(0.0, 10, 1.0), (math.nan, 10, 1.0), (1.0, 0, 1.0), (1.0, 1, 2.0**70)])
 def test_impossible_lattices_are_refused(arguments: tuple[float, int, float]) -> None:
     with pytest.raises(InputError):

@@ -13,6 +13,7 @@ import math
 import os
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from scipy.stats import chi2
 
 from private_topics.errors import InputError, PrivacyError
 from private_topics.privacy import adding
+from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent
 from private_topics.privacy.lattice import LARGEST_INTEGER, step_for
@@ -134,6 +136,16 @@ def test_a_wrong_shape_of_the_symmetric_noise_is_caught(monkeypatch: pytest.Monk
     for kind in ("symmetric_matrix", "symmetric_tensor"):
         classes, sigma = residuals(kind)
         assert not all(chi_squared_accepts(part, sigma) for part in classes)
+
+
+@pytest.mark.parametrize("permutations", [1, 2, 3, 6])
+def test_rounding_takes_no_noise_from_a_symmetric_array(permutations: int) -> None:
+    """An entry with p permutations gets ratio / sqrt(p) or a little more, and the ratio itself where p is one."""
+    from private_topics.privacy.symmetric import _over_root
+
+    for ratio in np.random.default_rng(0).uniform(1.0, 2.0**20, 300):
+        square = Fraction(_over_root(float(ratio), permutations)) ** 2 * permutations / Fraction(float(ratio)) ** 2
+        assert 1 <= square <= (1 if permutations == 1 else 1 + 2.0**-48)
 
 
 @pytest.mark.statistical
@@ -286,6 +298,20 @@ def test_overrun_is_refused_before_it_is_recorded_or_drawn(sampler: str, drawn: 
     assert run.accountant.epsilon(BUDGET.delta) <= BUDGET.epsilon
 
 
+def test_a_release_that_spends_delta_to_the_last_digit_fits() -> None:
+    spent, run = PrivateRun(BUDGET, noise_seed=0), PrivateRun(BUDGET, noise_seed=0)
+    query, zeros = query_for(run, "vector"), np.zeros(3, dtype=np.int64)
+    spent.release(query, zeros, 0.5)
+    for least, fits in ((spent.accountant.delta(1.0), True), (spent.accountant.delta(1.0) * (1 - 1e-12), False)):
+        run.budget = PrivacyBudget(1.0, least)
+        run.accountant = Accountant()
+        if fits:
+            run.release(query, zeros, 0.5)
+        else:
+            with pytest.raises(PrivacyError, match="exceed the privacy budget"):
+                run.release(query, zeros, 0.5)
+
+
 def test_reserve_is_called_once_before_the_first_draw(drawn: list[int]) -> None:
     calls: list[tuple[PrivacyBudget, int]] = []
     run = PrivateRun(BUDGET, reserve=lambda budget: calls.append((budget, len(drawn))))
@@ -370,7 +396,9 @@ ASYMMETRIC = np.arange(27).reshape(3, 3, 3)
         ("scalar", np.zeros(1, dtype=np.int64)),
         ("symmetric_matrix", np.zeros((2, 3), dtype=np.int64)),
         ("symmetric_matrix", np.array([[1, 987_654], [3, 4]])),
+        ("symmetric_tensor", np.zeros((2, 2), dtype=np.int64)),
         ("symmetric_tensor", np.zeros((2, 2, 3), dtype=np.int64)),
+        ("symmetric_tensor", np.zeros((3, 2, 2), dtype=np.int64)),
         ("symmetric_tensor", ASYMMETRIC),
         ("symmetric_tensor", ASYMMETRIC + ASYMMETRIC.transpose(1, 0, 2)),
     ],
@@ -407,7 +435,7 @@ def test_a_step_too_fine_for_the_noise_is_refused(drawn: list[int]) -> None:
 def test_noise_of_more_than_two_to_the_32_steps_is_refused_uncharged(sampler: str) -> None:
     run = PrivateRun(BUDGET, sampler=sampler)
     query = query_for(run, "vector")
-    for steps, fits in ((1.01 * 2.0**32, False), (0.99 * 2.0**32, True)):
+    for steps, fits in ((1.01 * 2.0**32, False), (2.0**32, True)):
         fine = dataclasses.replace(query, step=run.sigma(query, 1.0) / steps)
         if fits:
             run.release(fine, np.zeros(3, dtype=np.int64), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import mpmath
@@ -152,7 +153,11 @@ def test_streams_cannot_be_copied(copier: object) -> None:
         copier(NoiseStream())  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("ratio", [0.0, -1.0, np.nan, np.inf, 2.0**34])
+def test_noise_of_as_many_steps_as_the_message_allows_is_drawn() -> None:
+    assert NoiseStream.seeded(0).rounded_gaussian(3, 2.0**33).shape == (3,)
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0, np.nan, np.inf, np.nextafter(2.0**33, np.inf), 2.0**34])
 def test_impossible_ratios_are_refused(ratio: float) -> None:
     with pytest.raises(PrivacyError, match="lattice steps"):
         NoiseStream.seeded(0).rounded_gaussian(1, ratio)
@@ -160,17 +165,26 @@ def test_impossible_ratios_are_refused(ratio: float) -> None:
 
 @pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_draws_its_own_noise() -> None:
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda stream: stream.rounded_gaussian(20, 1e6),
+        lambda stream: stream.rounded_laplace(20, 1e6),
+        lambda stream: stream.coins(160, 2**52),
+    ],
+    ids=["Gaussian", "Laplace", "coins"],
+)
+def test_a_forked_child_draws_its_own_noise(draw: Callable[[NoiseStream], np.ndarray]) -> None:
     stream = NoiseStream()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writer, stream.rounded_gaussian(20, 1e6).tobytes())
+        os.write(writer, draw(stream).tobytes())
         os._exit(0)
     os.waitpid(child, 0)
-    theirs = np.frombuffer(os.read(reader, 160), dtype=np.int64)
+    theirs = os.read(reader, 160)
     os.close(reader)
     os.close(writer)
-    ours = stream.rounded_gaussian(20, 1e6)
-    assert theirs.size == 20
-    assert not np.any(theirs == ours)
+    ours = draw(stream).tobytes()
+    assert len(theirs) == len(ours) == 160
+    assert theirs != ours

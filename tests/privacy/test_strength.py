@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from private_topics.privacy import strength
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.neighbours import Neighbours
 from private_topics.privacy.strength import (
@@ -60,6 +61,8 @@ def test_a_guarantee_never_gets_better_with_epsilon_or_units() -> None:
 
 def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
     assert guess_text(1.0, 1e-6) == "is right at most 73.1% of the time"
+    assert guess_text(4.5, 0.0) == "is right at most 98.9% of the time"
+    assert guess_text(4.6, 0.0) == "may be right all but one time in 100"
     assert guess_text(5.0, 1e-6) == "may be right all but one time in 150"
     assert guess_text(10.0, 0.0) == "may be right all but one time in 22,000"
     assert guess_text(20.0, 0.0) == "may be right all but one time in 490,000,000"
@@ -69,6 +72,13 @@ def test_what_a_guesser_reaches_is_not_rounded_to_a_percentage() -> None:
         said = float(guess_text(epsilon, 0.0).rsplit(" ", 1)[1].replace(",", ""))
         assert said == pytest.approx(1.0 / (1.0 - best_guess(epsilon, 0.0)), rel=0.05)
         assert math.isclose(1.0 - 1.0 / said, best_guess(epsilon, 0.0), rel_tol=1e-3)
+
+
+def test_a_guess_is_counted_up_to_the_largest_count_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power of two in the place of a billion, so that the probability of a wrong guess is exactly one over it."""
+    monkeypatch.setattr(strength, "MOST_COUNTED", 2.0**21)
+    assert guess_text(0.0, 1.0 - 2.0**-20) == "may be right all but one time in 2,100,000"
+    assert guess_text(0.0, 1.0 - 2.0**-21) == "may be right every time"
 
 
 @pytest.mark.parametrize(

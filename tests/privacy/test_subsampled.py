@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,6 +186,16 @@ def test_ends_of_bins_further_off_than_the_proof_allows_are_refused(monkeypatch)
         subsampling._places(unit, other, rate)
 
 
+def test_rounding_lowers_epsilon_and_raises_delta_as_the_proof_says(monkeypatch):
+    """By 1e-13 (1 + L_max) and by √n 1e-14 + 2e-12, for every step: subsampling.md."""
+    asked = []
+    composed = SimpleNamespace(size=10_000, get_delta_for_epsilon=lambda epsilon: asked.append(epsilon) or 1e-7)
+    monkeypatch.setattr(subsampling, "_composed", lambda *_: (composed, 99.0))
+    delta = subsampled_delta(0.1, NON_NEGATIVE, 0.5, 1000, 1.0)
+    assert 1.0 - asked[0] == pytest.approx(1000 * 1e-13 * 100.0, rel=1e-6)
+    assert delta - 1e-7 == pytest.approx(1000 * (100.0 * 1e-14 + 2e-12), rel=1e-6)
+
+
 def test_no_delta_is_above_one():
     assert subsampled_delta(30.0, NON_NEGATIVE, 0.9, 20, 0.1) == 1.0
 
@@ -196,6 +207,13 @@ def test_millions_of_steps_are_calibrated(monkeypatch):
     )
     found = largest_step_mu.__wrapped__(1.0, 1e-6, NON_NEGATIVE, 0.5, 2**22)
     assert 0.999 <= found * 2**11 / mu_of_budget(1.0, 1e-6) <= 1.0
+
+
+def test_strict_budgets_are_calibrated():
+    """The search stays near what is affordable: far beyond, steps cannot be priced at all."""
+    found = largest_step_mu(1e-3, 1e-8, NON_NEGATIVE, 0.5, 4)
+    assert subsampled_delta(found, NON_NEGATIVE, 0.5, 4, 1e-3) <= 1e-8
+    assert subsampled_delta(1.001 * found, NON_NEGATIVE, 0.5, 4, 1e-3) > 1e-8
 
 
 def test_price_moves_the_right_way():

@@ -46,7 +46,7 @@ from private_topics.fits.informed import INFORMED
 from private_topics.fits.private import PrivateFit
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.privacy.budget import PrivacyBudget
-from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT, Neighbours
+from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, ZERO_OUT, Neighbours, gain
 from private_topics.privacy.randomness import LARGEST_RATIO
 from private_topics.releases.inside_frame import FRAME_SECOND
 from private_topics.releases.release import NON_NEGATIVE, Release
@@ -153,6 +153,16 @@ def test_a_release_declares_a_sensitivity_for_each_relation(release):
     assert by_relation[ZERO_OUT] == by_relation[ADD_REMOVE] == 1.0
     assert by_relation[REPLACE] in (1.0, NON_NEGATIVE, 2.0)
     assert (by_relation[REPLACE] == 1.0) == release.name.endswith("clip factors")
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_the_noise_of_non_negative_sums_shrinks_with_their_sensitivity(neighbours):
+    """Choices and plans reckon with that many times less noise than for replaced units."""
+    sums = [release for release in proved_for_all() if release.sensitivity_to(REPLACE) == NON_NEGATIVE]
+    assert sums
+    for release in sums:
+        smaller = release.sensitivity_to(REPLACE) / release.sensitivity_to(neighbours)
+        assert gain(neighbours) == pytest.approx(smaller, rel=1e-9)
 
 
 def test_the_number_of_units_is_no_release_where_it_is_public():

@@ -112,9 +112,9 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
         return 0.0
     high = 1.0
     while curve(high) > delta:
-        high *= 2
         if high > 1e12:
             raise PrivacyError("No finite epsilon has this delta. Choose a larger delta or release less.")
+        high *= 2
     return last_that_holds(
         lambda epsilon: curve(epsilon) <= delta, high, 0.0, lambda low, high: high - low > 1e-12 * high
     )

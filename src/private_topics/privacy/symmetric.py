@@ -31,9 +31,7 @@ def is_symmetric_matrix(matrix: Integers) -> bool:
 
 
 def is_symmetric_tensor(tensor: Integers) -> bool:
-    """k x k x k, and unchanged by two transpositions, which generate all permutations of the indices."""
-    if tensor.ndim != 3 or len(set(tensor.shape)) != 1:
-        return False
+    """Unchanged, also in its three lengths, by two transpositions, which generate all permutations of the indices."""
     return np.array_equal(tensor, tensor.transpose(1, 0, 2)) and np.array_equal(tensor, tensor.transpose(0, 2, 1))
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import mu_of_budget
-from private_topics.privacy.ledger.file import APPLICATION_ID, DIGESTED, SCHEMA, digest
+from private_topics.privacy.ledger.file import DIGESTED, SCHEMA, digest
 from private_topics.privacy.ledger.reservations import Reservation
 
 SMALL = PrivacyBudget(0.01, 1e-9)
+MARK = int.from_bytes(b"ptLg", "big")
+"""By which a file of any version is known as a ledger."""
 
 
 def places_in(epsilon: float, delta: float, budget: PrivacyBudget) -> int:
@@ -24,7 +26,7 @@ def places_in(epsilon: float, delta: float, budget: PrivacyBudget) -> int:
 def old_ledger(path: Path, *settings: dict[str, Any], corpora: tuple[str, ...] = ("notes",)) -> None:
     """A file as version 2 of the tables had it: times in milliseconds, no bindings, a row for each of `settings`."""
     with sqlite3.connect(path, isolation_level=None) as connection:
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {MARK}")
         connection.execute("PRAGMA user_version = 2")
         for name in ("corpus", "reservation"):
             connection.execute(SCHEMA[name])

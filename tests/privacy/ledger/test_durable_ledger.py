@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ledger_support import SMALL
+from ledger_support import MARK, SMALL
 
 from private_topics.errors import LedgerError, PrivacyWarning
 from private_topics.privacy.budget import PrivacyBudget
@@ -19,7 +19,7 @@ from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.ledger import file as ledger_file
 from private_topics.privacy.ledger import in_memory
 from private_topics.privacy.ledger.durable import DurableLedger
-from private_topics.privacy.ledger.file import APPLICATION_ID, SCHEMA, VERSION
+from private_topics.privacy.ledger.file import SCHEMA, VERSION
 from private_topics.privacy.ledger.in_memory import FitAccount
 
 
@@ -51,6 +51,9 @@ def test_rows_say_who_spent_what(path: Path) -> None:
     assert ledger.spent == (PrivacyBudget(0.5, 1e-7), PrivacyBudget(0.25, 1e-8))
     with pytest.raises(LedgerError, match="plain"):
         ledger.reserve(SMALL, settings={"counts": np.zeros(3)})
+    for listed in (["n_components"], "n_components", 5):
+        with pytest.raises(LedgerError, match="must be a mapping"):
+            ledger.reserve(SMALL, settings=listed)  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match="characters"):
         ledger.reserve(SMALL, settings={"text": "x" * 20_000})
     assert len(ledger.entries()) == 2
@@ -270,7 +273,7 @@ def test_no_ledger_no_fit(tmp_path: Path) -> None:
 
 def test_the_file_is_what_it_says(used: DurableLedger, path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert connection.execute("PRAGMA application_id").fetchone() == (MARK,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert {name for (name,) in connection.execute("SELECT name FROM sqlite_master")} == set(SCHEMA)
     connection.close()

@@ -57,6 +57,18 @@ def test_what_is_charged_for_an_epsilon_alone(epsilon: float, guarantee: str) ->
     assert charged.concentrated_rho == pytest.approx(epsilon**2 / 2, rel=1e-15)
 
 
+def test_thresholds_that_leave_no_delta_or_no_epsilon_are_refused() -> None:
+    for threshold in (-1e-9, 0.5, 0.6, math.nan, "0.1", None):
+        with pytest.raises(PrivacyError, match="below its delta"):
+            reservation(1.0, 0.5, threshold=threshold)  # type: ignore[arg-type]
+    assert reservation(1.0, 0.5, threshold=0.49).other_delta == 0.49
+    for guarantee in ("gaussian", "concentrated"):
+        for factor in (0.5, 1.0):  # of the epsilon that a threshold of a quarter takes
+            with pytest.raises(PrivacyError, match="below its epsilon"):
+                _ = reservation(-factor * math.log1p(-0.25), 0.5, guarantee, 0.25).rho
+        assert reservation(-1.01 * math.log1p(-0.25), 0.5, guarantee, 0.25).rho > 0.0
+
+
 @pytest.mark.parametrize("guarantee", ["gaussian", "concentrated", "approximate", "pure"])
 def test_as_many_repeats_are_left_as_are_then_admitted(guarantee: Any) -> None:
     total, one = PrivacyBudget(1.0, 1e-6), reservation(0.1, 1e-9, guarantee)
