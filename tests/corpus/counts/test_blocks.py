@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus_support import DENSE, assert_same, corpora, write_uci
+from corpus_support import DENSE, assert_quiet, assert_same, corpora, write_uci
 from private_topics.corpus.counts import block_source
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import (
@@ -219,6 +219,17 @@ def test_a_block_without_documents_and_a_single_file(tmp_path, suffix):
 def test_npz_blocks_of_scipy(tmp_path, layout, compressed):
     sp.save_npz(tmp_path / "a.npz", sp.csr_matrix(DENSE.astype(float)).asformat(layout), compressed=compressed)
     assert_same(as_blocks(str(tmp_path)), DENSE)
+
+
+@pytest.mark.parametrize(("largest", "fits"), [(8 * 10**5, True), (8 * 10**5 - 1, False)])
+def test_an_npz_block_announces_a_pointer_for_each_document(tmp_path, monkeypatch, largest, fits):
+    """A shape costs nothing in the file, and eight bytes for each document in memory."""
+    sp.save_npz(tmp_path / "a.npz", sp.coo_array((10**5, 3), dtype=np.int32))
+    monkeypatch.setattr("private_topics.corpus.counts.folder.largest_unpacked", lambda path: largest)
+    if fits:
+        assert sum(block.shape[0] for block in FolderBlocks(tmp_path)) == 10**5
+    else:
+        assert_quiet(lambda: list(FolderBlocks(tmp_path)), "unpacks to more than")
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
