@@ -414,6 +414,12 @@ def test_things_that_are_no_corpus(X):
         as_blocks(X)
 
 
+@pytest.mark.parametrize("X", [np.array([[0.5]]), [np.array([[0.5]])], iter([DENSE]), "nowhere", __file__])
+def test_whoever_took_the_corpus_is_named(X):
+    with pytest.raises(InputError, match="count_everything"):
+        as_blocks(X, caller="count_everything")
+
+
 @pytest.mark.parametrize("make", [lambda n: MatrixBlocks(DENSE, n), lambda n: UCIBlocks("x.txt", n)])
 def test_block_documents_is_checked(make):
     with pytest.raises(InputError, match=r"'block_documents' parameter of .* Got 0 instead"):
