@@ -47,6 +47,16 @@ def test_a_refined_statistic_counts_the_tokens_of_the_corpus():
     assert (found >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("size", "expected"), [(500, [90]), (90, [90]), (45, [45, 45]), (40, [45, 45]), (30, [30] * 3)]
+)
+def test_batches_are_of_equal_size_and_stride_over_the_corpus(size, expected):
+    batches = list(LocalCorpus.of(MatrixBlocks(COUNTS))._batches(size))
+    assert [batch.shape[0] for batch in batches] == expected
+    for start, batch in enumerate(batches):
+        np.testing.assert_array_equal(batch.toarray(), COUNTS[start :: len(batches)])
+
+
 @pytest.mark.parametrize("tokens", [0, 1])
 def test_a_batch_without_tokens_is_passed_over_and_one_of_a_single_token_is_not(tokens):
     batch = validate_counts(np.array([[tokens, 0], [0, 0]]))

@@ -59,6 +59,15 @@ def test_smaller_noise_is_a_larger_budget():
     assert len({split(REPLACE, mu * 2.0**0.5).features for mu in (0.03, 0.05, 0.06, 1.2)}) == 4
 
 
+@pytest.mark.parametrize(("n_topics", "alpha0"), [(3, 30.0), (10, 1.0), (30, 3.0)])
+def test_the_tensor_gets_what_its_eigenvalue_asks_for(n_topics: int, alpha0: float) -> None:
+    """The fewer topics and the less each document is about one of them, the smaller it is."""
+    settings = settings_of(PrivateSpectralLDA(n_topics, epsilon=1.0, delta=1e-6, alpha0=alpha0))
+    split = settings.split_for(0.5, 1_000, 60, 0.0)
+    assert split == SEQUENTIAL.split(settings.refine_steps, equal_eigenvalue(n_topics, alpha0))
+    assert (split.tensor > BudgetSplit().tensor) == (alpha0 == 30.0)
+
+
 @pytest.mark.parametrize("moments", [{}, {"frame": 0.1}, {"tensor": 0.1}])
 def test_a_split_for_public_knowledge_also_serves_where_it_knows_nothing(moments: dict[str, float]) -> None:
     """It leaves nothing to a moment inside the frame, which the fit without public knowledge needs."""

@@ -164,6 +164,16 @@ def test_broken_counts_and_groups_are_refused_before_noise_and_charge(counts, no
 
 
 @pytest.mark.parametrize("estimator", [PrivateSpectralLDA, PrivateVariationalLDA])
+def test_a_single_document_or_user_is_refused_before_noise_and_charge(estimator, counts, no_noise):
+    """The number of units is public: the refusal tells nothing else."""
+    ledger = BudgetLedger(10.0, 1e-5)
+    for X, groups in ((counts[:1], None), (counts, np.zeros(200, int))):
+        message = refused(estimator(2, ledger=ledger), X, InputError, groups=groups)
+        assert "at least two documents, or users" in message
+    assert ledger.spent == ()
+
+
+@pytest.mark.parametrize("estimator", [PrivateSpectralLDA, PrivateVariationalLDA])
 def test_a_file_that_breaks_off_is_refused_before_noise_and_charge(estimator, tmp_path, no_noise):
     """Its header has the number of documents, so nothing before the first sum reads it to the end."""
     path, ledger = tmp_path / "docword.a.txt", BudgetLedger(10.0, 1e-5)

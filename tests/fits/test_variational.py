@@ -347,6 +347,15 @@ def test_full_minibatches_are_batch_variational_bayes(easy):
     np.testing.assert_allclose(whole, plain, rtol=1e-3, atol=2.0)
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+def test_a_plain_minibatch_stands_for_the_whole_corpus(rate):
+    """Documents that are all alike: whichever are drawn, the expected counts are those of all of them."""
+    counts = np.tile(np.array([[2, 0, 1, 4]]), (60, 1))
+    statistic = PlainMinibatches(LocalCorpus.of(MatrixBlocks(counts)), PRIOR, rate, np.random.RandomState(0))
+    expected = statistic(some_weights()[:4])
+    np.testing.assert_allclose(expected.sum(axis=1), counts.sum(axis=0), rtol=1e-6)
+
+
 def test_progress_names_the_step_and_nothing_else():
     said = []
 

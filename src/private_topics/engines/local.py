@@ -153,12 +153,8 @@ class LocalCorpus(Corpus):
 
 
 def _documents(blocks: CountBlocks) -> int:
-    documents = blocks.n_documents
-    if documents is None:
-        documents = sum(block.shape[0] for block in blocks)
-    if documents == 0:
-        raise InputError("The corpus is empty: fit needs at least one document.")
-    return documents
+    """At least one: a pass over none is an error."""
+    return sum(block.shape[0] for block in blocks) if blocks.n_documents is None else blocks.n_documents
 
 
 def batch_size(n_documents: int, n_words: int) -> int:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus_support import DENSE, assert_same, corpora, write_uci
+from corpus_support import DENSE, assert_quiet, assert_same, corpora, write_uci
 from private_topics.corpus.counts import block_source
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.corpus.counts.blocks import (
@@ -221,6 +221,17 @@ def test_npz_blocks_of_scipy(tmp_path, layout, compressed):
     assert_same(as_blocks(str(tmp_path)), DENSE)
 
 
+@pytest.mark.parametrize(("largest", "fits"), [(8 * 10**5, True), (8 * 10**5 - 1, False)])
+def test_an_npz_block_announces_a_pointer_for_each_document(tmp_path, monkeypatch, largest, fits):
+    """A shape costs nothing in the file, and eight bytes for each document in memory."""
+    sp.save_npz(tmp_path / "a.npz", sp.coo_array((10**5, 3), dtype=np.int32))
+    monkeypatch.setattr("private_topics.corpus.counts.folder.largest_unpacked", lambda path: largest)
+    if fits:
+        assert sum(block.shape[0] for block in FolderBlocks(tmp_path)) == 10**5
+    else:
+        assert_quiet(lambda: list(FolderBlocks(tmp_path)), "unpacks to more than")
+
+
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_folder_sample_looks_at_evenly_spaced_files(tmp_path, suffix):
     for i in range(1, 41):
@@ -401,6 +412,12 @@ def test_dispatch(tmp_path):
 def test_things_that_are_no_corpus(X):
     with pytest.raises(InputError, match="Expected 2D array"):
         as_blocks(X)
+
+
+@pytest.mark.parametrize("X", [np.array([[0.5]]), [np.array([[0.5]])], iter([DENSE]), "nowhere", __file__])
+def test_whoever_took_the_corpus_is_named(X):
+    with pytest.raises(InputError, match="count_everything"):
+        as_blocks(X, caller="count_everything")
 
 
 @pytest.mark.parametrize("make", [lambda n: MatrixBlocks(DENSE, n), lambda n: UCIBlocks("x.txt", n)])

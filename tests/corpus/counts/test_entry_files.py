@@ -43,6 +43,13 @@ def test_uci_line_ends(tmp_path, newline):
     assert_same(as_blocks(path), DENSE)
 
 
+@pytest.mark.parametrize("name", ["docword.txt", "a.mtx"])
+def test_numbers_may_stand_apart_by_tabs(tmp_path, name):
+    sizes = "2\n3\n2\n" if name == "docword.txt" else BANNER + "2\t3\t2\n"
+    path = write_bytes(tmp_path / name, (sizes + "1\t3\t4\n\t2 \t1\t 5\t\n").encode())
+    assert_same(as_blocks(path), np.array([[0, 0, 4], [5, 0, 0]]))
+
+
 def test_uci_words_in_any_order_and_repeated(tmp_path):
     path = tmp_path / "docword.txt"
     path.write_text("2\n3\n3\n1 3 1\n1 1 2\n1 3 4\n")

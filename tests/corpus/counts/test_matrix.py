@@ -177,6 +177,7 @@ REFUSED = {
     "3-D": (np.zeros((1, 1, 1)), "Expected 2D array, got 3D array"),
     "scalar": (None, "Expected 2D array, got scalar array"),
     "1-D sparse": (sp.coo_array([1, 2]), "Expected 2D array, got 1D array"),
+    "series": (pd.Series([1, 2]), "Expected 2D array, got 1D array"),
     "ragged": ([[1, 2], [3]], "could not read its input"),
     "no documents": (
         np.zeros((0, 3)),

@@ -468,7 +468,10 @@ def test_a_bad_parameter(tmp_path):
     for name, value in [("field", ""), ("field", None), ("unit", ""), ("unit", 3), ("max_record_bytes", 0)]:
         with pytest.raises(InputError, match=f"'{name}' parameter of open_texts"):
             open_texts(path, **{name: value})
-    assert list(open_texts(path, max_record_bytes=1)) == [("x", None)]
+    with pytest.raises(InputError, match="an int between 1 and 268435456"):
+        open_texts(path, max_record_bytes=268_435_457)
+    for most in (1, 268_435_456):
+        assert list(open_texts(path, max_record_bytes=most)) == [("x", None)]
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ def test_the_list_is_the_most_frequent_words_in_order() -> None:
     assert found.name == f"wordfreq {version('wordfreq')}, english, the 500 most frequent"
     assert found == named_word_list("english", 500)
     assert len(named_word_list("english")) == 10_000
+    assert list(named_word_list("english", 10**6).words) == wordfreq.top_n_list("en", 10**6, wordlist="small")
 
 
 @pytest.mark.skipif(version("wordfreq") != "3.1.1", reason="another release of wordfreq has other words")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from private_topics.corpus.words.scanning import number_words
+from private_topics.corpus.words.scanning import SEED, _find_words, number_words
 from private_topics.corpus.words.stop_words import STOP_WORDS
 from private_topics.corpus.words.tokens import Tokeniser, character_classes
 from private_topics.errors import InputError
@@ -152,6 +152,14 @@ def test_many_different_words_grow_the_table():
     assert found.different == [word.encode() for word in dict.fromkeys(words + many)]
     assert len(found.different) > 60_000
     np.testing.assert_array_equal(found.numbers[: len(words)], found.numbers[len(words) : 2 * len(words)][::-1])
+
+
+def test_positions_reach_beyond_a_text_of_two_gigabytes():
+    """With 32 bits a word behind 2**31 bytes would be looked for elsewhere in the text."""
+    found, _ = _find_words(np.frombuffer(b"ab cd", np.uint8), np.array([5]), character_classes(False), SEED)
+    assert found.starts.tolist() == [0, 3]
+    assert found.stops.tolist() == [2, 5]
+    assert min(np.iinfo(positions.dtype).max for positions in (found.starts, found.stops)) > 2**48
 
 
 def test_classes_are_the_categories():

@@ -179,5 +179,5 @@ def list_column(column: Any) -> tuple[np.ndarray, np.ndarray]:
     lengths, values = column.value_lengths(), column.flatten()
     if column.null_count or values.null_count:
         raise ValueError
-    indptr = np.concatenate(([0], np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)))
+    indptr = np.concatenate(([0], np.cumsum(lengths.to_numpy(), dtype=np.int64)))
     return indptr, values.to_numpy(zero_copy_only=False).copy()

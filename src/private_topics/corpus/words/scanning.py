@@ -86,7 +86,7 @@ def _find_words(
 ) -> tuple[FoundWords, np.ndarray]:
     """The words, and where those of each document (up to its end) begin."""
     most = (len(buffer) + len(ends)) // 2 + 1
-    starts, stops = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    starts, stops = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     hashes = np.empty(most, dtype=np.uint64)
     pointers = np.zeros(len(ends) + 1, dtype=np.int64)
     n_words, at = 0, 0
