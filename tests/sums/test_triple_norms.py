@@ -203,6 +203,14 @@ def test_what_is_certified_is_projected():
         assert found == pytest.approx(n_documents)
 
 
+def test_the_limits_keep_the_error_of_the_proof():
+    """docs/proofs/configuration_1.md: 4,040 roundings of thirty times the clip, the grid and a conversion."""
+    roundings = 3 * MOST_PROJECTED + MOST_DOCUMENTS + 16
+    assert roundings <= 4_040
+    gamma = roundings * 2.0**-53 / (1.0 - roundings * 2.0**-53)
+    assert 30.0 * gamma + 2.0**-41 + 2.0**-52 < PROJECTION_ERROR
+
+
 def test_beyond_what_is_certified_is_refused():
     for n_documents, n_words in ((MOST_DOCUMENTS + 1, 2), (1, MOST_PROJECTED + 1)):
         block, lengths = block_of([{0: 3}] * n_documents, n_words)
