@@ -191,8 +191,8 @@ def entering_releases(corpus: LocalCorpus, public: PublicInputs) -> dict[str, En
             release_unigram(context)
             release_either_second_moment(context, public.words, centre)
             release_inside_frame(context, public.words, public.frame)
+            release_statistic(context, public.topics, REFINEMENT, share, None, public.weights)
             weights = np.ones(public.n_words) if public.weights is None else public.weights
-            release_statistic(context, public.topics, REFINEMENT, share, None, weights)
             inside = public.topics[:, public.words], weights[public.words]
             release_statistic(context, inside[0], some, share, public.words, inside[1])
             release_cross_moment(context, public.frame_of_all_words, float(EDGES[public.frame_second_bin]), share)

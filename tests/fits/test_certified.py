@@ -12,10 +12,12 @@ import itertools
 import warnings
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi
 
 from noise_support import (
     check_noised,
@@ -42,7 +44,14 @@ from private_topics.fits import proved
 from private_topics.fits.proved import PROVED, certified_topics
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.releases import eigenpairs
-from private_topics.releases.eigenpairs import inverted, mean_of, released_eigenpairs, released_topics, tensor_noise
+from private_topics.releases.eigenpairs import (
+    Whitened,
+    inverted,
+    mean_of,
+    released_eigenpairs,
+    released_topics,
+    tensor_noise,
+)
 from private_topics.spectral.certificate import UP, weighted
 from private_topics.spectral.frame import Frame
 from private_topics.spectral.whitening import Whitening
@@ -232,6 +241,15 @@ def test_what_is_released_and_the_centre_are_weighed_by_their_noise(configuratio
         centre *= tensor_noise(unwhitening(frame), inverted(certificate.centre.solutions))
         released *= 3 * 3
     assert weighed[-1][1::2] == pytest.approx((centre, released), rel=1e-12)
+
+
+@pytest.mark.parametrize("rank", [2, 3, 6])
+def test_the_ball_misses_the_exact_tensor_once_in_ten_thousand_times(rank):
+    """Noise of a symmetric tensor has as many directions as that has entries of its own."""
+    centre = SimpleNamespace(value=np.zeros((rank,) * 3), sigma=6.0)
+    whitened = Whitened(None, 3.0, centre)  # type: ignore[arg-type]
+    missed = chi(len(symmetric_basis(rank))).sf(whitened.radius / 2.0)
+    assert 1e-5 < missed < 1e-4
 
 
 def test_the_noise_of_topics_is_that_of_a_tensor_along_their_vectors():

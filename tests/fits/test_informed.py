@@ -22,6 +22,7 @@ from private_topics import (
     make_lda_corpus,
 )
 from private_topics.evaluation import topic_error_l2
+from private_topics.fits import informed as informed_fit
 from private_topics.fits.informed import FEW, INFORMED, MANY, fractions_for, topics_of_documents, words_enough
 from private_topics.knowledge.shipped import comes_with_the_package, shipped
 
@@ -205,6 +206,14 @@ def test_what_is_refused():
         fitted(X, knowledge="english")
     with pytest.raises(InputError, match="belongs to configuration='sequential'"):
         fitted(X, known(), configuration=2)
+
+
+def test_no_more_words_than_the_proofs_have_rows_for():
+    """docs/proofs/frame_second.md: at most 2^21, before anything is asked of the corpus."""
+    with pytest.raises(InputError, match="at most 2097152 words"):
+        informed_fit.model(SimpleNamespace(n_words=2**21 + 1, n_topics=2))  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="progress"):
+        informed_fit.model(SimpleNamespace(n_words=2**21, n_topics=2))  # type: ignore[arg-type]
 
 
 def test_clone_keeps_the_knowledge():

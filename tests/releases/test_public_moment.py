@@ -38,6 +38,7 @@ def test_topics_that_the_documents_mix_agree():
     assert moment.agrees(topics, shares)
     assert not moment.agrees(case(1e-9, seed=3, other=True)[1], shares)
     assert not moment.agrees(np.tile(topics.mean(axis=0), (N_TOPICS, 1)), shares)  # all the same
+    assert not moment.agrees(np.eye(2, N_WORDS)[[0, 0]], np.full(2, 0.5))  # to the last bit
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -57,6 +58,21 @@ def test_coordinates_are_long_where_documents_differ():
     scaled = noisy.coordinates() @ noisy.coordinates().T
     same = moment.basis.rows @ moment.basis.rows.T
     np.testing.assert_allclose(scaled / np.linalg.norm(scaled), same / np.linalg.norm(same), atol=1e-9)
+
+
+def test_a_hidden_direction_counts_as_half_of_the_noise_edge():
+    """The edge is where the eigenvalues of noise alone end: here of a large matrix, to a tenth."""
+    moment, *_ = case(1e-9)
+    noise = 0.01
+    value = np.zeros_like(moment.value)
+    value[0, 0] = COLUMN**2
+    hidden = PublicMoment(moment.basis, 1.0, value - (noise / COLUMN) ** 2 / 2.0 * np.eye(len(value)), noise)
+    size = 100
+    drawn = np.random.default_rng(0).normal(size=(size, size)) * hidden.noise
+    edge = np.linalg.eigvalsh((drawn + drawn.T) / 2.0)[-1] * np.sqrt(RANK / size)
+    coordinates = hidden.coordinates()
+    expected = edge / 2.0 * moment.basis.rows @ moment.basis.rows.T
+    assert np.linalg.norm(coordinates @ coordinates.T - expected) < 0.1 * np.linalg.norm(expected)
 
 
 def test_one_column_counts_documents():

@@ -42,6 +42,15 @@ def test_the_sensitivity_carries_error_and_rounding(context: FitContext, ask) ->
         assert needed <= query.sensitivity <= needed * (1.0 + 1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 1e3])
+@pytest.mark.parametrize("ask", [assembled, certified], ids=["assembled", "certified"])
+def test_the_step_is_far_below_the_noise_whatever_the_budget(ask, epsilon: float) -> None:
+    """For few units a millionth of the noise that the whole budget would leave. docs/proofs/lattice.md"""
+    run = PrivateRun(PrivacyBudget(epsilon, 1e-6), noise_seed=0)
+    context = context_of(SEQUENTIAL, run, corpus_of_units([[{0: 3}]] * 5, 4))
+    assert 2.0**20 <= 1.0 / run.mu_total / ask(context, 0.0, 1).query.step < 2.0**21
+
+
 def test_a_margin_widens_the_certified_sensitivity(context: FitContext) -> None:
     asked = context.ask_certified(FRAME_SECOND, 1.0, margin=1.5, error=0.0, largest=5.0, entries=1)
     assert 1.5 <= asked.query.sensitivity <= 1.5 + 2.0 * asked.query.step

@@ -112,6 +112,24 @@ def test_the_bound_covers_the_derivative_at_solutions_that_have_moved(part):
     assert max(norms) * stretch.max() <= bound.lipschitz
 
 
+@pytest.mark.parametrize("part", LOOSEST)
+@pytest.mark.parametrize(("rank", "noise"), SIZES)
+def test_the_lipschitz_constant_is_that_of_the_proof(rank, noise, part):
+    """`L` of docs/proofs/configuration_3.md, by norms of explicit matrices."""
+    bound = certified(rank, noise, part)
+    around, sizes = bound.centre, np.linalg.norm(bound.centre.solutions, axis=0)
+    maps = around.weights @ around.inverses
+    rows = np.einsum("iab,nbcd,ci,di->nia", maps, symmetric_basis(rank), around.solutions, around.solutions)
+    first = np.linalg.svd(rows.reshape(len(rows), -1), compute_uv=False)[0]
+    largest = max(
+        np.linalg.norm(one, 2) * away * a for one, away, a in zip(maps, bound.distances, sizes, strict=True)
+    )
+    second = largest * (2.0 * np.linalg.norm(around.solutions / sizes, 2) + np.linalg.norm(bound.distances / sizes))
+    factors = 1.0 + np.linalg.cond(around.weights) * bound.contractions / (1.0 - bound.contractions)
+    needed = max(factors) * (first + second)
+    assert needed <= bound.lipschitz <= needed * (1.0 + 1e-7)
+
+
 def test_a_bound_that_is_a_tenth_too_small_fails():
     bound = certified(3, 0.02, 0.001)
     assert attained(bound) > 0.9 * bound.lipschitz

@@ -26,11 +26,13 @@ from private_topics.sums.packed_moments import (
 )
 from private_topics.sums.parts import DocumentWeights, Part
 from private_topics.sums.triple_norms import (
+    FINE_BITS,
     MOST_DOCUMENTS,
     MOST_PROJECTED,
     PROJECTION_ERROR,
     SMALLEST_SHARE,
     ClippedTriples,
+    _add_finely,
     projected_third,
     triple_norms,
 )
@@ -196,11 +198,32 @@ def test_no_number_of_pieces_loses_precision():
     assert factors[0] == pytest.approx(5 * 2**20)
 
 
+def test_a_block_loses_no_more_than_the_proof_says():
+    """docs/proofs/configuration_1.md: (2^-41 + 2^-53) of a step of the grid, in every entry."""
+    blocks = np.random.default_rng(0).uniform(-1e4, 1e4, size=(50, 8))
+    total, fine, exact = np.zeros(8, np.int64), np.zeros(8, np.int64), [Fraction(0)] * 8
+    for number, block in enumerate(blocks, start=1):
+        _add_finely(block, total, fine)
+        exact = [before + Fraction(more) for before, more in zip(exact, block.tolist(), strict=True)]
+        for whole, part, one in zip(total.tolist(), fine.tolist(), exact, strict=True):
+            assert 0 <= part < 2**FINE_BITS
+            lost = abs(whole + Fraction(part, 2**FINE_BITS) - one)
+            assert lost <= number * (Fraction(1, 2**41) + Fraction(1, 2**53))
+
+
 def test_what_is_certified_is_projected():
     for n_documents, n_words in ((MOST_DOCUMENTS, 2), (1, MOST_PROJECTED)):
         block, lengths = block_of([{0: 3}] * n_documents, n_words)
         found = projected_third(block, DocumentWeights.of_lengths(lengths).third, np.ones((n_words, 1)))
         assert found == pytest.approx(n_documents)
+
+
+def test_the_limits_keep_the_error_of_the_proof():
+    """docs/proofs/configuration_1.md: 4,040 roundings of thirty times the clip, the grid and a conversion."""
+    roundings = 3 * MOST_PROJECTED + MOST_DOCUMENTS + 16
+    assert roundings <= 4_040
+    gamma = roundings * 2.0**-53 / (1.0 - roundings * 2.0**-53)
+    assert 30.0 * gamma + 2.0**-41 + 2.0**-52 < PROJECTION_ERROR
 
 
 def test_beyond_what_is_certified_is_refused():

@@ -5,14 +5,24 @@ All documents are equal, so the norm of a sum is that of one contribution times 
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
+from sum_support import part_of, random_units
 
 from private_support import Document, counts_of
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
 from private_topics.sums import unit_sums as sums
+from private_topics.sums.class_shares import ClassProportions
+from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.features import FeatureStatistic
+from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms
 from private_topics.sums.moments import mirror_upper
+from private_topics.sums.packed_moments import PackedMoments
 from private_topics.sums.parts import Part
+from private_topics.sums.triple_norms import ClippedTriples, TripleNormHistogram
 
 STEP, CLIP = 2.0**-40, 0.01
 SIZES = {
@@ -69,3 +79,54 @@ def test_a_unit_counts_once_in_every_histogram(size):
     (inside,) = total_of(sums.FrameNormHistograms(words, np.ones((n_words, 1)), STEP), part)
     for histogram in (pairs, *inside):
         assert histogram.sum() * STEP == histogram.max() * STEP == n_documents
+
+
+# -- compiled or not -----------------------------------------------------------------------------------------------
+
+FEW = 5
+FRAME = np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -2.0], [0.125, 1.0], [1.0, 1.0]])
+TOPICS = np.array([[0.4, 0.1], [0.2, 0.2], [0.2, 0.1], [0.1, 0.1], [0.1, 0.5]])
+WORDS, PRIOR = np.arange(FEW), np.full(2, 0.5)
+EVERY_SUM: list[sums.UnitSum] = [
+    sums.NormedCounts(FEW, STEP),
+    sums.PairNormHistogram(WORDS[1:], STEP),
+    sums.ClippedPairs(WORDS[1:], 0.3, STEP, STEP),
+    sums.FrameNormHistograms(WORDS, FRAME, STEP),
+    sums.ClippedFrameMoments(WORDS, FRAME, 100, 0.5, 0.5, STEP, STEP, STEP),
+    sums.TopicStatistic(None, TOPICS, np.geomspace(1.0, 9.0, FEW), PRIOR, STEP),
+    sums.TopicStatistic(WORDS[2:], TOPICS[2:], np.ones(FEW - 2), PRIOR, STEP),
+    ClassProportions(TOPICS[:3].copy(), PRIOR, 2, 20, STEP),
+    ClippedCross(FRAME, 0.3, STEP),
+    FeatureStatistic(TOPICS, PRIOR, FRAME, STEP),
+    ClippedFrameSecond(WORDS, FRAME, 100, 0.5, STEP, STEP),
+    PairNormHistograms(WORDS, TOPICS.mean(axis=1), STEP),
+    PackedMoments(FEW, STEP, (STEP, STEP, STEP)),
+    TripleNormHistogram(WORDS, STEP),
+    ClippedTriples(WORDS, np.linalg.qr(FRAME)[0], 0.1, STEP, STEP, STEP),
+]
+
+
+@pytest.mark.parametrize("unit_sum", EVERY_SUM, ids=lambda one: type(one).__name__)
+def test_no_loop_leaves_its_arrays(unit_sum, monkeypatch):
+    """Compiled loops check no index: run as Python, which does, they give the same integers."""
+    part = part_of(random_units(16, FEW), FEW)
+    with monkeypatch.context() as patched:
+        interpret(patched)
+        expected = unit_sum.aggregates(total_of(unit_sum, part))
+    found = unit_sum.aggregates(total_of(unit_sum, part))
+    assert any(total.any() for total in expected)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call the functions behind the compiled ones, those of other modules of sums too."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("private_topics.sums.")]
+    for module in [*modules, sys.modules["private_topics.corpus.counts.layout"]]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, Dispatcher):
+                monkeypatch.setattr(module, name, value.py_func)
+        if hasattr(module, "lane_sums"):
+            monkeypatch.setattr(module, "lane_sums", lambda x, y: (x[0] * y[0] + x[1] * y[1], ((x * y) ** 2).sum()))
+    for histogram in (sums.PairNormHistogram, TripleNormHistogram):
+        monkeypatch.setattr(histogram, "norms", staticmethod(histogram.norms.py_func))
