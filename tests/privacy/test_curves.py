@@ -74,6 +74,11 @@ def test_gdp_delta_is_above_the_exact_one_and_hardly(mu: float, epsilon: float) 
     assert exact <= gdp_delta(mu, epsilon) <= min(1, exact * mpmath.mpf(1 + 2e-9) + mpmath.mpf(1e-322))
 
 
+def test_gdp_delta_is_rounded_up_by_the_billionth_that_the_proof_states() -> None:
+    for mu, epsilon in ((0.2, 1.0), (0.5, 0.1), (3.0, 1.0)):
+        assert float(gdp_delta(mu, epsilon) / reference_delta(mu, epsilon) - 1) == pytest.approx(1e-9, rel=1e-2)
+
+
 @pytest.mark.parametrize("curve", [gdp_delta, zcdp_delta])
 def test_no_delta_is_above_one(curve: Callable[[float, float], float]) -> None:
     assert curve(1e6, 0.0) == 1.0

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy import mechanisms
-from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.budget import SUM_TOLERANCE, PrivacyBudget
 from private_topics.privacy.events import DiscreteGaussianEvent, GaussianEvent, LaplaceEvent
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.mechanisms import PrivateRun, Query
@@ -254,6 +254,7 @@ def test_a_share_must_be_a_fraction():
     for share in (0.0, -0.5, 1.5, math.nan):
         with pytest.raises(PrivacyError, match="share"):
             run.part(share)
+    assert run.part(1.0 + SUM_TOLERANCE)[0] == 1.0 + SUM_TOLERANCE  # a sum of shares, rounded
 
 
 def test_discrete_laplace_comes_from_the_one_place(monkeypatch):
