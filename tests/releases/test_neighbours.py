@@ -50,7 +50,7 @@ from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, Z
 from private_topics.privacy.randomness import LARGEST_RATIO
 from private_topics.releases.inside_frame import FRAME_SECOND
 from private_topics.releases.release import NON_NEGATIVE, Release
-from private_topics.releases.units import UNITS
+from private_topics.releases.units import UNITS, release_units
 
 MOST_UNITS, RELEASED_UNITS = 4_000, 11
 SHARP, WRONG = 0.99, 0.7
@@ -249,3 +249,9 @@ def test_the_game_is_won_with_the_noise_of_a_smaller_sensitivity(neighbours, mon
     assert not all(release.within for release in result.releases)
     if neighbours != REPLACE:
         assert any(release.mu_bound > release.mu for release in result.releases)
+
+
+@pytest.mark.parametrize(("noisy", "units"), [(-3.0, 1), (0.0, 1), (1.0, 1), (2.0, 2), (7.0, 7)])
+def test_the_released_number_of_units_is_at_least_one(noisy: float, units: int) -> None:
+    run = RecordingRun(PrivacyBudget(1.0, 1e-6), {UNITS.name: np.array([noisy])}, ADD_REMOVE)
+    assert release_units(run, 5, 0.5, 7) == units

@@ -41,6 +41,19 @@ def test_topics_that_the_documents_mix_agree():
     assert not moment.agrees(np.eye(2, N_WORDS)[[0, 0]], np.full(2, 0.5))  # to the last bit
 
 
+def test_topics_agree_by_how_much_there_is_of_each():
+    moment, topics, _ = case(1e-9)
+    shares = np.array([0.47, 0.47, 0.02, 0.02, 0.02])
+    deviations = topics @ moment.basis.rows
+    deviations -= shares @ deviations
+    value = np.zeros_like(moment.value)
+    value[0, 0] = COLUMN**2
+    value[1 : 1 + RANK, 1 : 1 + RANK] = (deviations.T * shares) @ deviations
+    seen = PublicMoment(moment.basis, 1.0, value, 1e-9)
+    assert seen.agrees(topics, shares)
+    assert not seen.agrees(topics, shares[::-1])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_that_hides_the_moment_does_not_speak_against_topics(seed):
     clear = float(np.linalg.norm(case(1e-9, seed)[0].central))

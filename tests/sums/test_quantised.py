@@ -32,6 +32,14 @@ def test_no_number_of_units_overflows(n_units: int) -> None:
             assert largest * n_units > 2**bits
 
 
+@pytest.mark.parametrize("row", [0.0, 1e-9, 1.0])
+def test_rows_of_the_widest_word_fit_whatever_the_others_are(row):
+    """docs/proofs/tensor.md: at most 1.5 N max‖w‖ in every entry, which stays below 2^60 steps."""
+    n_units, widest = 1_000, np.hypot(3e4, 4e4)
+    sums = QuantisedFrameSums(np.array([[row, row], [3e4, 4e4], [row, 0.0]]), n_units, 1.0, 1.0)
+    assert 2.0**58 < 1.5 * n_units * widest / sums.row_step < 2.0**60
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
 def test_one_value_that_does_not_fit_is_refused(bad):
     with pytest.raises(InputError, match="does not fit the lattice"):

@@ -119,6 +119,19 @@ def test_no_loop_leaves_its_arrays(unit_sum, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("unit_sum", EVERY_SUM, ids=lambda one: type(one).__name__)
+def test_documents_under_three_words_add_nothing(unit_sum):
+    part = part_of([({},), ({0: 1},), ({2: 2},), ({1: 1, 2: 1},)], FEW)  # of no class, either
+    for total in unit_sum.aggregates(total_of(unit_sum, part)):
+        assert not total.any()
+
+
+def test_a_contribution_is_divided_by_its_norm_however_small():
+    found = sums.unit_weights(np.array([0.0, 1e-9, 0.5, 1.0, 2.0]), np.array([1.0, 1.0, 0.5, 1.0, 1.0]))
+    np.testing.assert_allclose(found, [0.0, 1e9, 1.0, 1.0, 0.5], rtol=2e-9)
+    assert (found <= [0.0, 1e9, 1.0, 1.0, 0.5]).all()
+
+
 def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call the functions behind the compiled ones, those of other modules of sums too."""
     modules = [module for name, module in sys.modules.items() if name.startswith("private_topics.sums.")]
