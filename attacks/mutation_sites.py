@@ -40,6 +40,7 @@ SWAPS = {
     "argmin": "argmax", "argmax": "argmin", "sqrt": "square",
 }  # fmt: skip
 LEFT_ALONE = ("isinstance", "getattr", "hasattr", "warn", "cast", "stage")  # calls whose arguments are not changed
+SYMMETRIC = ("min", "max", "minimum", "maximum", "hypot", "array_equal")  # calls in which an order means nothing
 DEFAULTS = {"float": "0.0", "int": "0", "str": '""'}
 
 
@@ -226,15 +227,19 @@ class _Places(ast.NodeVisitor):
             stop = self.end(node.func)
             self.note("function", stop - len(name), stop, SWAPS[name])
         if name not in LEFT_ALONE:
-            self._arguments(node)
+            self._arguments(node, swapped=name not in SYMMETRIC)
             self.generic_visit(node)
 
-    def _arguments(self, node: ast.Call) -> None:
-        if len(node.args) > 1 and not any(isinstance(argument, ast.Starred) for argument in node.args[:2]):
+    def _arguments(self, node: ast.Call, *, swapped: bool) -> None:
+        if (
+            swapped
+            and len(node.args) > 1
+            and not any(isinstance(argument, ast.Starred) for argument in node.args[:2])
+        ):
             first, second = node.args[:2]
             gap = self.source[self.end(first) : self.begin(second)].decode()
-            swapped = self.text(second) + gap + self.text(first)
-            self.note("swapped arguments", self.begin(first), self.end(second), swapped)
+            turned = self.text(second) + gap + self.text(first)
+            self.note("swapped arguments", self.begin(first), self.end(second), turned)
         for keyword in node.keywords:
             if keyword.arg is not None:
                 stop = self.end(keyword)

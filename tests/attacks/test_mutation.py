@@ -51,7 +51,6 @@ CHANGED = {
     ("spent", "dropped update", "pass"),
     ("spent", "operator", "total -= min(part, kernel(part))"),
     ("spent", "function", "total += max(part, kernel(part))"),
-    ("spent", "swapped arguments", "total += min(kernel(part), part)"),
     ("spent", "returned default", "return 0.0"),
     ("spent", "condition", "return total if (not (total <= 1)) else ("),
     ("spent", "comparison", "return total if total < 1 else ("),

@@ -32,6 +32,12 @@ def test_one_missing_label_among_others_is_refused(missing):
         LocalCorpus.of(MatrixBlocks(np.ones((4, 2), dtype=int)), labels)
 
 
+@pytest.mark.parametrize("labels", [np.array([1.0, np.nan, 2.0, 1.0]), np.array(["2020-01-01", "NaT"] * 2, "M8[D]")])
+def test_one_missing_number_or_day_among_others_is_refused(labels):
+    with pytest.raises(InputError, match="none missing or masked"):
+        LocalCorpus.of(MatrixBlocks(np.ones((4, 2), dtype=int)), labels)
+
+
 def test_frequent_words_are_those_of_most_tokens():
     corpus = LocalCorpus.of(MatrixBlocks(np.array([[1, 9, 0, 5], [1, 0, 1, 0], [1, 0, 1, 0]])))
     np.testing.assert_array_equal(corpus.frequent_words(2), [1, 3])
