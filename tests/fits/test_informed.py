@@ -23,7 +23,15 @@ from private_topics import (
 )
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits import informed as informed_fit
-from private_topics.fits.informed import FEW, INFORMED, MANY, fractions_for, topics_of_documents, words_enough
+from private_topics.fits.informed import (
+    FEW,
+    INFORMED,
+    MANY,
+    fractions_for,
+    left_alone,
+    topics_of_documents,
+    words_enough,
+)
 from private_topics.knowledge.shipped import comes_with_the_package, shipped
 
 N_WORDS, N_TOPICS = 400, 5
@@ -162,6 +170,15 @@ def test_no_more_than_the_budget_is_spent_and_hardly_less(epsilon, knowledge):
     assert model.privacy_.epsilon_spent <= epsilon
     total = sum(line.share for line in model.privacy_.releases)
     assert 0.97 < total <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(("epsilon", "looks"), [(1.0, 2), (3.0, 1)])
+def test_looks_at_vectors_that_are_given_up_on_are_charged(epsilon, looks):
+    split = INFORMED.split(4).replace(features=0.3, refine=0.155)
+    names, model = released(corpus()[0], unknown(), epsilon=epsilon, budget_split=split)
+    assert left_alone(names)
+    assert sum(name.startswith("public second moment") for name in names) == looks
+    assert 0.97 < sum(line.share for line in model.privacy_.releases) <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("budget", [1.0, 300.0, 3_000.0, 1e4, 1e6])
