@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
 import numba
 from threadpoolctl import threadpool_limits
 
-FEW = 8
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -46,10 +46,21 @@ def one_order() -> Iterator[None]:
         yield
 
 
-def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`function` of each item, in their order: for array operations, which let other threads run."""
-    threads = min(numba.get_num_threads(), len(items))
-    if threads < 2 or len(items) < FEW:
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
+def allowed_threads() -> int:
+    """What `limited_threads` allows here."""
+    return int(numba.get_num_threads())
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """`map` in threads: results in order, a few items ahead of the consumer; any error ends it."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

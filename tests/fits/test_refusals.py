@@ -53,7 +53,7 @@ def no_noise(monkeypatch):
         raise AssertionError("noise was drawn")
 
     monkeypatch.setattr(NoiseStream, "rounded_gaussian", drawn)
-    monkeypatch.setattr(mechanisms, "_discrete_gaussian", drawn)
+    monkeypatch.setattr(mechanisms, "discrete_gaussian", drawn)
 
 
 def refused(model: PrivateSpectralLDA, X, kind: type[Exception] = PrivacyError, **settings) -> str:
@@ -212,7 +212,7 @@ def test_a_ledger_is_charged_before_the_first_draw(counts, no_noise):
 @pytest.mark.parametrize(("total", "delta"), [((1.0, 1e-6), 1e-9), ((3.0, 1e-3), 1e-9)])
 def test_a_ledger_covers_exact_samplers_too(total, delta, monkeypatch):
     """The discrete Gaussian adds up in zCDP, not in mu: what a ledger admits must stay within its total that way."""
-    monkeypatch.setattr(mechanisms, "_discrete_gaussian", lambda count, ratio: np.zeros(count, np.int64))
+    monkeypatch.setattr(mechanisms, "discrete_gaussian", lambda count, ratio: np.zeros(count, np.int64))
     ledger = BudgetLedger(*total)
     epsilon = gdp_epsilon(mu_of_budget(*total) / 2.0, delta) * (1.0 - 1e-6)  # four such fits exhaust the total in mu
     query = Query("one", "scalar", 1.0, 2.0**-10, "unigram")

@@ -258,6 +258,6 @@ def test_a_share_must_be_a_fraction():
 
 
 def test_discrete_laplace_comes_from_the_one_place(monkeypatch):
-    monkeypatch.setattr(mechanisms, "_discrete_laplace", lambda count, ratio: np.full(count, 7))
+    monkeypatch.setattr(mechanisms, "discrete_laplace", lambda count, ratio: np.full(count, 7))
     run = SimpleRun(PureBudget(1.0), sampler="exact")
     assert (released(run, L1, 1.0, 3) == 7 * L1.step).all()

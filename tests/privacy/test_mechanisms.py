@@ -32,11 +32,9 @@ from private_topics.privacy.mechanisms import (
     PrivateRun,
     Query,
     Released,
-    _discrete_gaussian,
-    _discrete_laplace,
 )
 from private_topics.privacy.queries import checked_aggregate
-from private_topics.privacy.randomness import NoiseStream
+from private_topics.privacy.randomness import NoiseStream, discrete_gaussian, discrete_laplace
 
 FALSE_ALARM = 1e-6
 BUDGET = PrivacyBudget(1.0, 1e-6)
@@ -238,7 +236,7 @@ def test_a_released_part_of_an_array_does_not_carry_the_rest() -> None:
         assert memory.nbytes == 8 * size
 
 
-@pytest.mark.parametrize("draw", [_discrete_gaussian, _discrete_laplace])
+@pytest.mark.parametrize("draw", [discrete_gaussian, discrete_laplace])
 def test_exact_draws_are_integers_even_if_none_is_wanted(draw: Callable[[int, float], np.ndarray]) -> None:
     assert [draw(count, 3.0).dtype for count in (0, 2)] == [np.int64, np.int64]
 

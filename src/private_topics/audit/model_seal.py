@@ -11,6 +11,7 @@ import hashlib
 import html
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,7 @@ def verify_model(
     if report is not None:
         checks += _checks_of_report(_page(report), digest, statement)
     if ledger is not None:
-        edits = getattr(model, "edits_", None)
-        checks += _checks_of_ledger(
-            ledger, digest, edits and edits.released, statement, getattr(model, "sign_off_", Request())
-        )
+        checks += _checks_of_ledger(ledger.entries(), digest, model)
     return tuple(checks)
 
 
@@ -94,19 +92,20 @@ def _checks_of_report(page: str, digest: str, statement: PrivacyStatement | None
     return checks
 
 
-def _checks_of_ledger(
-    ledger: DurableLedger, digest: str, released: str | None, statement: PrivacyStatement | None, request: Request
-) -> list[Check]:
-    """`released`: of an edited model, what it says the seal of the released one was."""
-    rows = [entry for entry in ledger.entries() if entry.digest == digest]
-    made = "the ledger has a finished run that made this model file"
-    if not rows and released is not None:
-        rows = [entry for entry in ledger.entries() if entry.digest == released]
-        made = "the ledger has a finished run that made the file which this one says it was edited from"
-    checks = [Check(made, bool(rows))]
+def _checks_of_ledger(entries: Sequence[LedgerEntry], digest: str, model: Any) -> list[Check]:
+    rows, made = [entry for entry in entries if entry.digest == digest], "this model file"
+    if not rows and hasattr(model, "edits_"):
+        rows = [entry for entry in entries if entry.digest == model.edits_.released]
+        made = "the file which this one says it was edited from"
+    checks = [Check(f"the ledger has a finished run that made {made}", bool(rows))]
     if rows:
-        checks.append(Check("that run was charged what the model states", _is_charged(rows[0], statement)))
-        checks.append(Check("request and approval are those of that run", rows[0].request == request))
+        checks.append(
+            Check(
+                "that run was charged what the model states", _is_charged(rows[0], getattr(model, "privacy_", None))
+            )
+        )
+        signed = getattr(model, "sign_off_", Request())
+        checks.append(Check("request and approval are those of that run", rows[0].request == signed))
     return checks
 
 

@@ -37,7 +37,7 @@ from private_topics.privacy.neighbours import NEIGHBOURS, REPLACE, Neighbours
 from private_topics.privacy.queries import KINDS, Integers, Kind, Query
 from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
-from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream
+from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream, discrete_gaussian, discrete_laplace
 from private_topics.privacy.set_union import RADIUS, SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import Draw, symmetric_std
 
@@ -296,8 +296,8 @@ class PrivateRun:
 
     def _draw(self, event: NoiseEvent) -> Draw:
         if isinstance(event, LaplaceEvent):
-            return self._stream.rounded_laplace if self.sampler == "fast" else _discrete_laplace
-        return self._stream.rounded_gaussian if self.sampler == "fast" else _discrete_gaussian
+            return self._stream.rounded_laplace if self.sampler == "fast" else discrete_laplace
+        return self._stream.rounded_gaussian if self.sampler == "fast" else discrete_gaussian
 
     def _event(self, query: Query, share: float, integers: Integers) -> NoiseEvent:
         """The release as it will be recorded."""
@@ -342,21 +342,3 @@ def require_coarse(query: Query, event: NoiseEvent) -> None:
 def _width(event: NoiseEvent) -> float:
     """The parameter of the noise: sigma of a Gaussian, the scale of a Laplace variable."""
     return event.scale if isinstance(event, LaplaceEvent) else event.sigma
-
-
-def _discrete_gaussian(count: int, ratio: float) -> Integers:
-    """OpenDP's exact discrete Gaussian of this scale (Canonne, Kamath and Steinke 2020, algorithm 3)."""
-    return _by_opendp("make_gaussian", ("l2_distance", "f64"), count, ratio)
-
-
-def _discrete_laplace(count: int, ratio: float) -> Integers:
-    """OpenDP's exact discrete Laplace of this scale (Canonne, Kamath and Steinke 2020, algorithm 2)."""
-    return _by_opendp("make_laplace", ("l1_distance", "i64"), count, ratio)
-
-
-def _by_opendp(mechanism: str, distance: tuple[str, str], count: int, ratio: float) -> Integers:
-    import opendp.prelude as opendp
-
-    opendp.enable_features("contrib")
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), getattr(opendp, distance[0])(T=distance[1])
-    return np.array(getattr(opendp.m, mechanism)(*space, scale=ratio)([0] * count), dtype=np.int64)

@@ -7,6 +7,7 @@ cell needs. The first 64 bits and float64 arithmetic decide the cell unless the 
 than a certified error bound; the few draws in doubt (and the far tails) are decided with more bits and as
 many digits as it takes. Nothing is approximated, so the sampler adds nothing to delta
 (docs/proofs/lattice.md; docs/proofs/pure_epsilon.md for Laplace noise).
+`discrete_gaussian` and `discrete_laplace` are OpenDP's samplers, for runs that ask for them.
 
 Only privacy/mechanisms.py may import this module.
 """
@@ -27,7 +28,7 @@ from randomgen import ChaCha
 from scipy.special import ndtri
 
 from private_topics.errors import PrivacyError
-from private_topics.threads import in_parallel
+from private_topics.threads import allowed_threads, in_order
 
 # Within [-TAIL, TAIL] the float64 value of Z is certified to this absolute error; beyond, every draw is in
 # doubt.
@@ -37,6 +38,7 @@ TAIL, LAPLACE_TAIL = 4.75, 11.0
 LARGEST_RATIO = 2.0**33
 
 _BLOCK, _PART = 1 << 13, 1 << 20  # the working set of a thread stays in cache, and that of all is small
+_FEW_BLOCKS = 7  # of which one thread is faster
 _TOP_BIT = np.uint64(1 << 63)
 _LOW_63_BITS = np.uint64((1 << 63) - 1)
 
@@ -97,7 +99,8 @@ class NoiseStream:
         """Bits are drawn in one order, and those in doubt decided in it; between, every block stands alone."""
         words = self._bits.random_raw(out.size)
         blocks = [slice(start, start + _BLOCK) for start in range(0, out.size, _BLOCK)]
-        doubts = in_parallel(lambda block: self._fill(words[block], out[block], ratio, law), blocks)
+        threads = allowed_threads() if len(blocks) > _FEW_BLOCKS else 1
+        doubts = in_order(lambda block: self._fill(words[block], out[block], ratio, law), blocks, threads)
         for block, in_doubt in zip(blocks, doubts, strict=True):
             for index in np.flatnonzero(in_doubt) + block.start:
                 out[index] = self._decide(int(words[index]), ratio, law)
@@ -206,3 +209,21 @@ def _laplace_lower_half(uniform: npt.NDArray[np.float64]) -> None:
 
 _GAUSSIAN = _Law(_normal_lower_half, TAIL, _cell)
 _LAPLACE = _Law(_laplace_lower_half, LAPLACE_TAIL, _laplace_cell)
+
+
+def discrete_gaussian(count: int, ratio: float) -> npt.NDArray[np.int64]:
+    """OpenDP's exact discrete Gaussian of this scale (Canonne, Kamath and Steinke 2020, algorithm 3)."""
+    return _by_opendp("make_gaussian", ("l2_distance", "f64"), count, ratio)
+
+
+def discrete_laplace(count: int, ratio: float) -> npt.NDArray[np.int64]:
+    """OpenDP's exact discrete Laplace of this scale (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    return _by_opendp("make_laplace", ("l1_distance", "i64"), count, ratio)
+
+
+def _by_opendp(mechanism: str, distance: tuple[str, str], count: int, ratio: float) -> npt.NDArray[np.int64]:
+    import opendp.prelude as opendp
+
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T="i64")), getattr(opendp, distance[0])(T=distance[1])
+    return np.array(getattr(opendp.m, mechanism)(*space, scale=ratio)([0] * count), dtype=np.int64)

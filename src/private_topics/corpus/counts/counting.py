@@ -11,9 +11,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
@@ -29,7 +27,7 @@ from private_topics.corpus.texts.source import Document
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
-from private_topics.threads import resolve_threads
+from private_topics.threads import in_order, resolve_threads
 
 
 class CountedTexts(CountBlocks):
@@ -168,7 +166,7 @@ def count_texts(
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     counted = _counter(vocabulary, tokeniser)
     groups, counts = Groups(), CountedTexts(vocabulary, tokeniser)
-    chunks = _in_order(
+    chunks = in_order(
         lambda chunk: (counted(chunk), chunk.units),
         in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS),
         _threads(n_jobs),
@@ -194,7 +192,7 @@ def counted_chunks(
 ) -> Iterator[Result]:
     """What `then` makes of the counts of some documents after others, in order; it runs in the threads that count."""
     counted = _counter(vocabulary, tokeniser)
-    return _in_order(
+    return in_order(
         lambda chunk: then(counted(chunk)), in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs)
     )
 
@@ -231,9 +229,7 @@ def distinct_words(
         spans = pairwise(indptr.tolist())
         return [(names[start:stop], unit) for (start, stop), unit in zip(spans, chunk.units, strict=True)]
 
-    return chain.from_iterable(
-        _in_order(found, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs))
-    )
+    return chain.from_iterable(in_order(found, in_chunks(texts, CHUNK_DOCUMENTS, CHUNK_CHARACTERS), _threads(n_jobs)))
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -295,21 +291,6 @@ def in_chunks(texts: Iterable[str | Document], most_documents: int, most_charact
             chunk, characters = Chunk(), 0
     if chunk.texts:
         yield chunk
-
-
-def _in_order(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """`map` in threads: results in order, a few items ahead of the consumer; any error ends it."""
-    if n_threads == 1:
-        yield from map(function, items)
-        return
-    waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _whole_blocks(chunks: Iterable[tuple[sp.csr_array, list[str | None]]], groups: Groups) -> Iterator[sp.csr_array]:
