@@ -5,27 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import mpmath
-
 from reference.interval import Interval, exact
 from reference.lattice import SAFETY, truncated
-from reference.refinement import Topics, responsibilities
 
 Classified = tuple[Mapping[int, int], int | None]
 """A document and the place of its class in the list; None where it has none of the list."""
-
-
-def posterior(document: Mapping[int, int], topics: Topics, prior: Sequence[float], rounds: int) -> list[float]:
-    """`gamma` after mean-field inference of one document under fixed topics."""
-    tokens = sum(document.values())
-    gamma = [alpha + tokens / len(prior) for alpha in prior]
-    for _ in range(rounds):
-        strength = [float(mpmath.exp(mpmath.digamma(entry))) for entry in gamma]
-        gamma = list(prior)
-        for word, count in document.items():
-            parts = responsibilities(strength, topics[word])
-            gamma = [entry + count * part for entry, part in zip(gamma, parts, strict=True)]
-    return gamma
 
 
 def sums(

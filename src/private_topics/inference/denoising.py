@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, prange
 from scipy.special import gammaln
 
+from private_topics.inference.fold_in import exp_of_minus
 from private_topics.spectral.topics import project_to_simplex
 
 SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)
@@ -136,16 +137,11 @@ def _log_likelihoods(value, mean, ratios, log_prior):  # type: ignore[no-untyped
     """Log of the density of each noisy value (noise one), the prior summed out, up to a constant."""
     out = np.empty(len(value))
     for n in prange(len(value)):
-        logs = np.empty(len(ratios))
-        top = -np.inf
-        for j in range(len(ratios)):
-            gap = value[n] - mean[n] * ratios[j]
-            logs[j] = log_prior[j] - 0.5 * gap * gap
-            top = max(top, logs[j])
+        weights = np.empty(len(ratios))
+        top = _weigh(value[n], mean[n], ratios, log_prior, weights)
         total = 0.0
         for j in range(len(ratios)):
-            if logs[j] > top - 30.0:
-                total += np.exp(logs[j] - top)
+            total += weights[j]
         out[n] = top + np.log(total)
     return out
 
@@ -155,19 +151,25 @@ def _posterior_means(statistic, share, mass, noise, ratios, log_prior, out):  # 
     """Of each entry, where its mean is share × mass (k × d, or 1 × d for all topics)."""
     n_topics, n_words = statistic.shape
     for w in prange(n_words):
+        weights = np.empty(len(ratios))
         for i in range(n_topics):
-            value = statistic[i, w] / noise[w]
             mean = share[i] * mass[min(i, len(mass) - 1), w] / noise[w]
-            top = -np.inf
-            for j in range(len(ratios)):
-                gap = value - mean * ratios[j]
-                top = max(top, log_prior[j] - 0.5 * gap * gap)
+            _weigh(statistic[i, w] / noise[w], mean, ratios, log_prior, weights)
             weight, weighted = 0.0, 0.0
             for j in range(len(ratios)):
-                gap = value - mean * ratios[j]
-                log = log_prior[j] - 0.5 * gap * gap - top
-                if log > -30.0:
-                    share_j = np.exp(log)
-                    weight += share_j
-                    weighted += share_j * ratios[j]
+                weight += weights[j]
+                weighted += weights[j] * ratios[j]
             out[i, w] = mean * noise[w] * weighted / weight
+
+
+@njit(cache=True, nogil=True)
+def _weigh(value, mean, ratios, log_prior, weights):  # type: ignore[no-untyped-def]
+    """Likelihood times prior of each ratio, the largest of them one; returns the logarithm of what that was."""
+    top = -np.inf
+    for j in range(len(ratios)):
+        gap = value - mean * ratios[j]
+        weights[j] = log_prior[j] - 0.5 * gap * gap
+        top = max(top, weights[j])
+    for j in range(len(ratios)):
+        weights[j] = exp_of_minus(top - weights[j])
+    return top

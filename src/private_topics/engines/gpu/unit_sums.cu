@@ -15,7 +15,7 @@ typedef long long integer;
 #define SHORTEST 3
 #define LARGEST_REST 2147483647ll
 #define TINY 1e-300
-#define ROUNDS 10
+#define ROUNDS 6
 
 static __device__ __forceinline__ void add(integer* cell, integer value)
 {
@@ -420,7 +420,9 @@ __global__ void topic_statistic(int n, const int* order, const integer* start, c
         for (int b = 0; b < PER_LANE; ++b)
             if (lane + LANES * b < TOPICS) {
                 g[b] = fma(e[b], g[b], own_prior[b]);
-                e[b] = exp_digamma(g[b]);
+                const double pulled = exp_digamma(g[b]);
+                const double ratio = round % 2 == 0 && round + 1 < ROUNDS ? pulled / e[b] : 1.0;
+                e[b] = pulled * ratio * (round > 0 ? ratio : 1.0);
             }
     }
     double norm = 0.0;
