@@ -33,7 +33,7 @@ UNITS = [[{1: 3, 2: 2, 5: 1}], [{3: 4, 4: 4, 7: 1}], [{1: 1, 6: 9}], [{0: 2, 2: 
 FRAME = np.cos(np.outer(np.arange(1, 8), np.arange(1, RANK + 1)))
 EIGENVALUE = 2.0 * math.sqrt(RANK * (ALPHA0 + 1.0)) / (ALPHA0 + 2.0)
 ROOT_TWO = math.sqrt(2.0)
-UNITS_TOLD = [lead * 10**power for power in range(3, 9) for lead in (1, 1.5, 2, 3, 5, 7)]
+UNITS_TOLD = [lead * 10**power for power in range(2, 8) for lead in (10, 15, 20, 30, 50, 70)]
 """The more units a histogram tells of, the less does noise count."""
 
 every_size = pytest.mark.parametrize("told", UNITS_TOLD)
