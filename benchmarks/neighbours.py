@@ -1,6 +1,6 @@
 """What the neighbours of a guarantee are worth in quality: one corpus, one epsilon, three relations side by side.
 
-    python benchmarks/neighbours.py --out benchmarks/results/neighbours.md
+    python benchmarks/neighbours.py --draws 5 --out benchmarks/results/neighbours.md
 
 Perplexity of held-out Wikipedia by document completion; every fit is the public estimator with its default settings,
 everything is charged, and the vocabulary is taken as public. The guarantees are not equal at equal epsilon: that for

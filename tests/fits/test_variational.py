@@ -372,3 +372,15 @@ def test_progress_names_the_step_and_nothing_else():
         Listening(),
     )
     assert said == ["minibatch 1 of 2", "minibatch 2 of 2"]
+
+
+def test_topics_start_from_expected_counts_around_one(monkeypatch):
+    """docs/proofs/variational.md: mean one and variance 1/100, for every word of every topic alike."""
+    seen = []
+    monkeypatch.setattr(vips, "word_weights", lambda expected, prior: seen.append(expected.copy()) or expected)
+    schedule = Schedule(1, 1.0, 1.0, 0.7, 0.1)
+    online_topics(np.ones_like, 400, 50, schedule, np.random.RandomState(0), Progress())
+    assert seen[0].shape == (400, 50)
+    assert seen[0].mean() == pytest.approx(1.0, abs=0.005)
+    assert seen[0].var() == pytest.approx(0.01, rel=0.05)
+    assert np.abs(seen[0].mean(axis=0) - 1.0).max() < 0.03

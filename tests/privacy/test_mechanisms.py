@@ -261,6 +261,25 @@ def test_noise_does_not_depend_on_the_chunk_size(kind: str, monkeypatch: pytest.
     assert np.array_equal(whole, release())
 
 
+@pytest.mark.parametrize("chunk", [5, 64, 10_000])
+def test_the_noise_of_a_matrix_is_drawn_a_few_rows_at_a_time(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a matrix of any size needs little memory beside its own: a chunk, or a row where that is longer."""
+    from private_topics.privacy import symmetric
+
+    monkeypatch.setattr(symmetric, "_CHUNK", chunk)
+    counts: list[int] = []
+
+    def ones(count: int, ratio: float) -> np.ndarray:
+        counts.append(count)
+        return np.ones(count, np.int64)
+
+    matrix = np.zeros((20, 20), dtype=np.int64)
+    symmetric.add_symmetric_matrix_noise(matrix, 1.0, ones)
+    assert max(counts) <= max(chunk, 20)
+    assert sum(counts) == 20 * 21 // 2
+    assert (matrix == 1).all()
+
+
 def test_recorded_before_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(stream: NoiseStream, count: int, ratio: float) -> np.ndarray:
         raise RuntimeError("no entropy")

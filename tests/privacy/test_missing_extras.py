@@ -3,6 +3,8 @@
 import pytest
 
 from private_topics import BudgetLedger, InputError, PrivateSpectralLDA, errors, make_lda_corpus
+from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
+from private_topics.engines.sites.masking import RoundKey
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.subsampling import SubsampledRun
 
@@ -28,3 +30,18 @@ def test_minibatches_need_an_extra(lean):
     with pytest.raises(InputError, match=r"dp-accounting, which is not installed: .*\[subsampling\]"):
         SubsampledRun(PrivacyBudget(1.0, 1e-6), steps=3, rate=0.1, n_units=1_000)
     SubsampledRun(PrivacyBudget(1.0, 1e-6), steps=3, rate=1.0, n_units=1_000)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SiteDirectory({"a": bytes(32), "b": bytes([1] * 32)}, 2),
+        lambda: SiteIdentity.new("a"),
+        lambda: SiteIdentity.read("key"),
+        RoundKey,
+    ],
+    ids=["directory", "new key", "key of a file", "round"],
+)
+def test_sites_need_an_extra(lean, make):
+    with pytest.raises(InputError, match=r"package cryptography, which is not installed: .*\[sites\]"):
+        make()

@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 from private_topics.errors import PrivacyError
+from private_topics.privacy import randomness
 from private_topics.privacy.randomness import _GAUSSIAN, _LAPLACE, CERTIFIED_ERROR, TAIL, NoiseStream, _cell, _Law
 from private_topics.threads import limited_threads
 
@@ -26,6 +27,14 @@ def test_generator_is_chacha20() -> None:
     """The published key stream of ChaCha20 for the zero key."""
     words = ChaCha(key=0, rounds=20).random_raw(4)
     assert words.tobytes().hex() == "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+
+
+def test_no_stream_relies_on_the_packages_number_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SECURITY.md promises 20: so they are where the package takes fewer unless it is told."""
+    words = [NoiseStream.seeded(1)._bits.random_raw(4), NoiseStream.seeded(1)._further_bits.random_raw(4)]
+    monkeypatch.setattr(randomness, "ChaCha", lambda key, rounds=8: ChaCha(key=key, rounds=rounds))
+    stream = NoiseStream.seeded(1)
+    np.testing.assert_array_equal([stream._bits.random_raw(4), stream._further_bits.random_raw(4)], words)
 
 
 def test_inverse_distribution_function_is_as_accurate_as_certified() -> None:

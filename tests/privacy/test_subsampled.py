@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.privacy_accountant import NeighboringRelation
+from scipy.integrate import quad
 from scipy.special import ndtr
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, norm
 
 from private_topics import BudgetLedger
 from private_topics.errors import PrivacyError
@@ -214,6 +215,30 @@ def test_strict_budgets_are_calibrated():
     found = largest_step_mu(1e-3, 1e-8, NON_NEGATIVE, 0.5, 4)
     assert subsampled_delta(found, NON_NEGATIVE, 0.5, 4, 1e-3) <= 1e-8
     assert subsampled_delta(1.001 * found, NON_NEGATIVE, 0.5, 4, 1e-3) > 1e-8
+
+
+@pytest.mark.parametrize("steps", [3, 10, 40])
+def test_no_more_noise_is_added_than_a_ten_thousandth_beyond_what_is_needed(steps):
+    """docs/proofs/subsampling.md: with mu a ten-thousandth larger the steps no longer fit the budget."""
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        found = largest_step_mu(epsilon, 1e-6, NON_NEGATIVE, 0.5, steps)
+        assert subsampled_delta(found, NON_NEGATIVE, 0.5, steps, epsilon) <= 1e-6
+        assert subsampled_delta(found * (1.0 + 1e-4), NON_NEGATIVE, 0.5, steps, epsilon) > 1e-6
+
+
+@pytest.mark.parametrize(("mu", "ratio", "rate"), [(0.5, NON_NEGATIVE, 0.1), (2.0, 1.0, 0.3), (4.0, 0.5, 0.6)])
+def test_a_bin_has_a_fiftieth_of_the_deviation_of_the_loss(mu, ratio, rate):
+    """docs/proofs/subsampling.md: by integration, for the unit's own law. Wider bins would cost accuracy."""
+    unit, other = mu * ratio, mu * (1.0 - ratio)
+
+    def density(place, at):
+        return (1.0 - rate) * norm.pdf(place) + rate * norm.pdf(place, at)
+
+    def square(place):
+        return density(place, unit) * math.log(density(place, unit) / density(place, -other)) ** 2
+
+    deviation = math.sqrt(quad(square, -10.0 - other, 10.0 + unit, limit=200)[0])
+    assert dominating_losses(mu, ratio, rate)._discretization == pytest.approx(deviation / 50.0, rel=0.01)
 
 
 def test_price_moves_the_right_way():

@@ -153,3 +153,11 @@ def test_an_average_of_two_releases_has_the_noise_of_both():
     value, sigma = averaged(np.array([5.0]), 2.0, again)  # type: ignore[arg-type]
     assert value == pytest.approx([9.0])  # weights 4/5 and 1/5
     assert sigma == pytest.approx((1.0 / 2.0**2 + 1.0 / 1.0**2) ** -0.5)
+
+
+def test_as_much_as_asked_for_is_not_clearly_more():
+    """Documents that deviate exactly twice as much along the basis, or nowhere at all, without any noise."""
+    for along in ([2.0, 1.0], [0.0, 0.0]):
+        value = np.diag([COLUMN**2, *4 * along[:1], *4 * along[1:]])
+        moment = PublicMoment(SimpleNamespace(rank=4), 1.0, value, 0.0)  # type: ignore[arg-type]
+        assert not moment.known(0.0)

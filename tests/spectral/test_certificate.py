@@ -320,3 +320,15 @@ def test_a_solution_that_shrinks_to_zero_is_none(monkeypatch):
     assert centre_of(tensor_of(3, 0.02), np.random.RandomState(0)) is not None
     monkeypatch.setattr(certificate, "decompose", shortened)
     assert centre_of(tensor_of(3, 0.02), np.random.RandomState(0)) is None
+
+
+@pytest.mark.parametrize(("rank", "taken"), [(64, True), (65, False)])
+def test_up_to_64_topics_can_be_certified(rank, taken, monkeypatch):
+    """As docs/proofs/configuration_3.md says. The eigenpairs are handed in: the power method would take minutes."""
+    cube = np.zeros((rank, rank, rank))
+    cube[tuple(3 * [np.arange(rank)])] = values = np.linspace(1.0, 2.0, rank)
+    monkeypatch.setattr(certificate, "decompose", lambda tensor, **options: EigenPairs(values, np.eye(rank)))
+    found = centre_of(cube, np.random.RandomState(0))
+    assert (found is not None) is taken
+    if found is not None:
+        np.testing.assert_allclose(found.solutions, np.diag(1.0 / values), atol=1e-12)

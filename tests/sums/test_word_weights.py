@@ -83,3 +83,14 @@ def test_even_weights_fall_with_frequency_down_to_one():
     assert rare.any()
     assert len(set(weights[rare])) == 1
     np.testing.assert_array_equal(even_weights(np.full(7, 1 / 7)), 1.0)
+
+
+@pytest.mark.parametrize("n_words", [1, 7, 500])
+def test_even_weights_are_those_of_the_page(n_words):
+    """docs/proofs/refinement.md, which bounds them too."""
+    unigram = np.random.default_rng(n_words).dirichlet(np.full(n_words, 0.3)).tolist()
+    lifted = [max(p, 1 / (5 * n_words)) for p in unigram]
+    weights = even_weights(np.array(unigram))
+    assert weights.tolist() == pytest.approx([(max(lifted) / f) ** (3 / 8) for f in lifted])
+    largest = (5 * n_words) ** (3 / 8) if n_words > 1 else 1.0
+    assert even_weights(np.eye(1, n_words)[0]).max() == pytest.approx(largest)

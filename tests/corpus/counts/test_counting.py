@@ -1,5 +1,6 @@
 """Texts to counts: what CountVectorizer counts, the same for any number of threads, kept for every later pass."""
 
+import itertools
 import threading
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import CountedTexts, count_texts, distinct_words
 from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.texts.readers import open_texts
+from private_topics.corpus.words import tokens
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import union_weights, user_units
 from private_topics.errors import InputError
@@ -252,6 +254,24 @@ def test_stems_are_counted_together(monkeypatch):
     monkeypatch.setattr(counting, "MOST_REMEMBERED_STEMS", 1)
     counts = count_texts(["Lungs lung LUNGS hearts", "xs"], ["heart", "lung"], Tokeniser(stemmer="s"))
     assert dense(counts).tolist() == [[1, 3], [0, 0]]
+
+
+def test_a_word_is_brought_to_its_stem_once(monkeypatch):
+    """However many chunks it stands in: a stemmer is far slower than counting."""
+    small_blocks(monkeypatch)
+    made = Counter()
+    monkeypatch.setattr(tokens, "singular", lambda word: made.update([word]) or word)
+    text = " ".join("".join(letters) for letters in itertools.product("abcde", repeat=4))
+    count_texts(10 * [text], ["lung"], Tokeniser(stemmer="s", languages=()), n_jobs=1)
+    assert len(made) > 600
+    assert max(count for word, count in made.items() if word != "lung") == 1
+
+
+@pytest.mark.parametrize(("most", "documents"), [(29, 3), (30, 3), (31, 4)])
+def test_documents_of_one_length_make_chunks_of_one_size(most, documents):
+    """A chunk ends with the document that fills it, whichever came before."""
+    chunks = list(counting.in_chunks(12 * ["0123456789"], 1000, most))
+    assert [len(chunk.texts) for chunk in chunks] == 12 // documents * [documents]
 
 
 # An estimator takes them

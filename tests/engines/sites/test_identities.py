@@ -31,6 +31,16 @@ def test_files_come_back_as_they_were(tmp_path):
         one.write(tmp_path / "key")
 
 
+def test_the_file_of_keys_can_be_compared_line_by_line(tmp_path):
+    """People exchange it by hand, and look whether the key of each site is the one that the site has told them."""
+    known = identities(3)
+    directory_of(known, 2).write(tmp_path / "sites.json")
+    lines = (tmp_path / "sites.json").read_text().splitlines()
+    for name, identity in known.items():
+        assert sum(f'"{name}": "{identity.public_key.hex()}"' in line for line in lines) == 1
+    assert all(sum(name in line for name in known) <= 1 for line in lines)
+
+
 def test_the_digest_knows_every_key_and_the_number_of_honest_sites():
     known = identities(3)
     digests = {directory_of(known, 2).digest, directory_of(known, 3).digest}

@@ -88,6 +88,7 @@ def test_the_own_key_must_be_among_them_as_it_was_sent():
     "fields",
     [
         {"round": 1, "attempt": 0, "sites": ["clinic-00", "clinic-01", "clinic-02"]},
+        {"round": 0, "attempt": -1, "sites": ["clinic-00", "clinic-01", "clinic-02"]},
         {"round": 0, "attempt": 0, "sites": ["clinic-00", "clinic-01"]},
         {"round": 0, "attempt": 0, "sites": ["clinic-01", "clinic-02", "clinic-03"]},
         {"round": 0, "attempt": 0, "sites": ["clinic-00", "clinic-01", "stranger"]},
@@ -118,6 +119,15 @@ def test_integers_are_sent_once_in_an_attempt_whatever_comes():
     assert sites.sent["clinic-00"] == 1
 
 
+def test_a_message_is_the_same_whatever_the_order_of_its_fields():
+    """A site knows a message that comes twice by its bytes, and answers it as it did before."""
+    sites = Sites()
+    fields = {"round": 0, "attempt": 0, "sites": sites.names(0, 1, 2)}
+    first = sites[0].receive(Message("begin", fields).packed())
+    assert kind(first) == "key"
+    assert sites[0].receive(Message("begin", dict(reversed(fields.items()))).packed()) == first
+
+
 def test_a_total_of_another_attempt_is_refused():
     sites = Sites(4, 3)
     sites.ask(dict.fromkeys(sites.known, keys(sites.begin())))
@@ -125,6 +135,18 @@ def test_a_total_of_another_attempt_is_refused():
     sites.begin(attempt=1, places=[0, 1, 2])
     total = Message("total", {"context": context.hex()}, words_body(np.arange(SIZE))).packed()
     assert kind(sites[0].receive(total)) == "refused"
+    assert sites[0].total is None
+
+
+def test_a_total_for_others_is_refused():
+    """One that names another digest than this site has agreed to with the others, and one before there is any."""
+    sites = Sites()
+    announced = sites.begin()
+    other = Message("total", {"context": bytes(32).hex()}, words_body(np.arange(SIZE))).packed()
+    assert kind(sites[0].receive(other)) == "refused"
+    sites.ask(dict.fromkeys(sites.known, keys(announced)))
+    assert sites[0].context != bytes(32)
+    assert kind(sites[0].receive(other)) == "refused"
     assert sites[0].total is None
 
 
@@ -136,12 +158,18 @@ def test_a_total_of_another_size_is_refused(body):
     assert kind(sites[0].receive(total)) == "refused"
 
 
-def test_a_total_that_cannot_be_one_ends_the_fit():
+@pytest.mark.parametrize("entry", [2**63 - 1, 2**62 + 1, -(2**62) - 1, -(2**63)])
+def test_a_total_that_cannot_be_one_ends_the_fit(entry):
+    """Beyond 2^62 either way, in one of its entries."""
     sites = Sites()
     sites.ask(dict.fromkeys(sites.known, keys(sites.begin())))
-    body = words_body(np.full(SIZE, 2**63 - 1))
+    total = np.array([0, 2**62, entry, -(2**62)])
     with pytest.raises(EngineError, match="not one"):
-        sites[0].receive(Message("total", {"context": sites[0].context.hex()}, body).packed())
+        sites[0].receive(Message("total", {"context": sites[0].context.hex()}, words_body(total)).packed())
+    total[2] = 0
+    taken = Message("total", {"context": sites[1].context.hex()}, words_body(total)).packed()
+    assert kind(sites[1].receive(taken)) == "heard"
+    assert np.array_equal(sites[1].total, total)
 
 
 def test_garbage_is_refused_and_changes_nothing():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from engine_support import counts
@@ -11,7 +13,7 @@ from site_support import Loopback, make_sites, split_rows, together
 pytest.importorskip("cryptography")
 
 from private_topics import BudgetLedger, PrivateSpectralLDA
-from private_topics.engines.sites.messages import unpacked
+from private_topics.engines.sites.messages import Message, unpacked
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, PrivacyError
 
@@ -113,3 +115,40 @@ def test_a_coordinator_that_is_gone_ends_the_fit():
     with pytest.raises(EngineError, match=r"Nothing was heard .* for 0.2 seconds"):
         PrivateSpectralLDA(1, engine=plain, noise_seed=0, **SEEDED).fit(counts())
     assert unpacked(plain.answer(b"")[:-64], "ended").text("heard") == ""
+
+
+def lone_site(patience):
+    """A site whose messages are handed over by the test."""
+    site = make_sites(2, 2, WORDS)["clinic-00"]
+    return Site(site.identity, site.directory, WORDS, patience=patience)
+
+
+def in_background(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_round_that_fails_ends_the_site_for_good():
+    """Whoever asks is told so at once, and is not left to wait for a fit that is over."""
+    site, heard = lone_site(20.0), []
+    asking = in_background(lambda: heard.append(site.answer(Message("stop").packed())))
+    with pytest.raises(EngineError, match="ended the fit"):
+        site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+    asking.join(20.0)
+    heard.append(site.answer(b"anything", 0.1))
+    assert [unpacked(data[:-64], "ended").text("heard") for data in heard] == ["", ""]
+
+
+def test_a_transport_waits_for_an_answer_as_long_as_the_site_has_patience():
+    """No fit is under way, so that no answer comes."""
+    site, problems = lone_site(0.2), []
+
+    def ask():
+        try:
+            site.answer(b"")
+        except EngineError as error:
+            problems.append(str(error))
+
+    in_background(ask).join(10.0)
+    assert problems == ["The fit of this site has not come so far in time."]

@@ -106,6 +106,7 @@ def test_sums_over_sites_are_those_of_the_pooled_corpus(count):
     results, coordinator, problem = together(sites, work)
     assert problem is None
     assert coordinator.left == []
+    assert {site.rounds for site in sites.values()} == {coordinator.rounds}
     pooled = LocalCorpus.of(MatrixBlocks(counts()))
     for found in results.values():
         assert found["units"] == [pooled.n_units]
