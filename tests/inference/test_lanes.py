@@ -82,13 +82,15 @@ def folded_in(
     k, length = len(prior), float(sum(counts))
     gamma = [value + length / k for value in prior]
     pull = [exp_digamma(g) for g in gamma]
-    for _ in range(rounds):
+    for number in range(rounds):
         gamma = [0.0] * k
         for count, topic in zip(counts, rows, strict=True):
             scaled = count / (lanes_of(np.array(pull), topic)[0] + TINY)
             gamma = [fma(scaled, float(weight), g) for weight, g in zip(topic, gamma, strict=True)]
         gamma = [fma(e, g, value) for e, g, value in zip(pull, gamma, prior, strict=True)]
-        pull = [exp_digamma(g) for g in gamma]
+        further = number % 2 == 0 and number + 1 < rounds
+        ratio = [exp_digamma(g) / e if further else 1.0 for g, e in zip(gamma, pull, strict=True)]
+        pull = [exp_digamma(g) * r * (r if number else 1.0) for g, r in zip(gamma, ratio, strict=True)]
     return gamma, pull
 
 
@@ -104,8 +106,8 @@ def test_fold_in_and_its_norm_to_the_last_bit(document, n_topics):
     indptr, words, counts = document
     topics = np.random.default_rng(n_topics).dirichlet(np.full(40, 0.1), n_topics)
     word_topics, prior = np.ascontiguousarray(topics.T), np.full(n_topics, 0.7 / n_topics)
-    gamma, pull = fold_in(indptr, words, counts, word_topics, prior, 4)
-    expected = folded_in(counts.tolist(), word_topics[words], prior.tolist(), 4)
+    gamma, pull = fold_in(indptr, words, counts, word_topics, prior, 6)
+    expected = folded_in(counts.tolist(), word_topics[words], prior.tolist(), 6)
     assert (gamma[0].tolist(), pull[0].tolist()) == expected
     weights = np.geomspace(1.0, 70.0, 40)
     norms, totals = statistic_norms(indptr, words, counts, word_topics, weights, pull)

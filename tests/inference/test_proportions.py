@@ -28,15 +28,13 @@ def arrays(corpus):
     return counts.indptr, counts.indices, counts.data, word_topics, prior
 
 
-def test_they_are_where_plain_rounds_end(corpus):
+def test_they_are_where_many_rounds_end(corpus):
     gamma, _ = fold_in(*arrays(corpus), 3_000)
     expected = gamma / gamma.sum(axis=1, keepdims=True)
     found = proportions(*arrays(corpus))
     away = np.abs(found - expected).max(axis=1)
     assert np.quantile(away, 0.98) < 1e-3  # a few documents have several fixed points
-    gamma, _ = fold_in(*arrays(corpus), 50)  # what a transform did before
-    before = np.abs(gamma / gamma.sum(axis=1, keepdims=True) - expected).max(axis=1)
-    assert away.mean() <= before.mean() + STILL
+    assert away.mean() < 2e-3
 
 
 def test_a_further_round_moves_nothing(corpus):

@@ -37,8 +37,8 @@ TAIL, LAPLACE_TAIL = 4.75, 11.0
 # Larger ratios are refused: too many draws would be in doubt, and int64 is to hold aggregate plus noise.
 LARGEST_RATIO = 2.0**33
 
-_BLOCK, _PART = 1 << 13, 1 << 20  # the working set of a thread stays in cache, and that of all is small
-_FEW_BLOCKS = 7  # of which one thread is faster
+_BLOCK = 1 << 15  # the working set of a thread stays in cache
+_FEW_BLOCKS = 1  # of which one thread is faster
 _TOP_BIT = np.uint64(1 << 63)
 _LOW_63_BITS = np.uint64((1 << 63) - 1)
 
@@ -91,40 +91,13 @@ class NoiseStream:
             )
         self._rekey_after_fork()
         out = np.empty(count, dtype=np.int64)
-        for start in range(0, count, _PART):
-            self._fill_part(out[start : start + _PART], ratio, law)
-        return out
-
-    def _fill_part(self, out: npt.NDArray[np.int64], ratio: float, law: _Law) -> None:
-        """Bits are drawn in one order, and those in doubt decided in it; between, every block stands alone."""
-        words = self._bits.random_raw(out.size)
-        blocks = [slice(start, start + _BLOCK) for start in range(0, out.size, _BLOCK)]
+        blocks = [out[start : start + _BLOCK] for start in range(0, count, _BLOCK)]
+        drawn = ((self._bits.random_raw(block.size), block) for block in blocks)  # while threads fill those before
         threads = allowed_threads() if len(blocks) > _FEW_BLOCKS else 1
-        doubts = in_order(lambda block: self._fill(words[block], out[block], ratio, law), blocks, threads)
-        for block, in_doubt in zip(blocks, doubts, strict=True):
-            for index in np.flatnonzero(in_doubt) + block.start:
-                out[index] = self._decide(int(words[index]), ratio, law)
-
-    @staticmethod
-    def _fill(
-        words: npt.NDArray[np.uint64], out: npt.NDArray[np.int64], ratio: float, law: _Law
-    ) -> npt.NDArray[np.bool_]:
-        """Of 64 bits the top one is the sign, the others lead a uniform number below 1/2. Which are in doubt."""
-        value = (words & _LOW_63_BITS).view(np.int64).astype(np.float64)
-        value += 0.5
-        value *= 2.0**-64
-        law.lower_half(value)
-        in_doubt = value < -law.tail
-        value.view(np.uint64)[:] ^= words & _TOP_BIT
-        value *= ratio
-        value += 0.5
-        cell = np.floor(value)
-        out[:] = cell
-        value -= cell
-        value -= 0.5  # position within the cell, in [-1/2, 1/2)
-        np.abs(value, out=value)
-        in_doubt |= value > 0.5 - CERTIFIED_ERROR * (ratio + 1.0)
-        return in_doubt
+        for words, block, in_doubt in in_order(lambda both: _fill(*both, ratio, law), drawn, threads):
+            for index in np.flatnonzero(in_doubt):
+                block[index] = self._decide(int(words[index]), ratio, law)
+        return out
 
     def _decide(self, word: int, ratio: float, law: _Law | None = None) -> int:
         """The same integer from the same leading bits, with as many further bits and digits as it takes."""
@@ -150,6 +123,27 @@ class NoiseStream:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError("A NoiseStream cannot be copied or pickled: noise used twice protects nothing.")
+
+
+def _fill(
+    words: npt.NDArray[np.uint64], out: npt.NDArray[np.int64], ratio: float, law: _Law
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Of 64 bits the top one is the sign, the others lead a uniform number below 1/2. Says which are in doubt."""
+    value = (words & _LOW_63_BITS).view(np.int64).astype(np.float64)
+    value += 0.5
+    value *= 2.0**-64
+    law.lower_half(value)
+    in_doubt = value < -law.tail
+    value.view(np.uint64)[:] ^= words & _TOP_BIT
+    value *= ratio
+    value += 0.5
+    cell = np.floor(value)
+    out[:] = cell
+    value -= cell
+    value -= 0.5  # position within the cell, in [-1/2, 1/2)
+    np.abs(value, out=value)
+    in_doubt |= value > 0.5 - CERTIFIED_ERROR * (ratio + 1.0)
+    return words, out, in_doubt
 
 
 def _hashed(text: str) -> int:
