@@ -153,9 +153,9 @@ def _hashed(text: str) -> int:
 def _cell(uniform: int, length: int, sign: int, ratio: float, digits: mpmath.MPContext) -> int | None:
     """floor(sign ratio z + 1/2) for all z with Phi(z) in [uniform, uniform + 1] / 2^length, or None.
 
-    Newton's method at the midpoint, started in float64. As Phi(z) <= 1.26 phi(z) for z <= 0, the ends of
-    the interval are within 1/uniform of the value at its midpoint (lattice.md, step 4); twice that is
-    allowed for.
+    Newton's method at the midpoint, started in float64. A move of m leaves less than |z| m^2, which is far below
+    2^-length where it ends. As Phi(z) <= 1.26 phi(z) for z <= 0, the ends of the interval are within 1/uniform of
+    the value at its midpoint (lattice.md, step 4); twice that is allowed for.
     """
     if uniform == 0:
         return None
@@ -163,7 +163,7 @@ def _cell(uniform: int, length: int, sign: int, ratio: float, digits: mpmath.MPC
         target = digits.ldexp(digits.mpf(2 * uniform + 1), -length - 1)
         z = digits.mpf(float(ndtri(float(target))))
         move = digits.inf
-        while abs(move) > digits.ldexp(1, -length - 8):
+        while abs(move) > digits.ldexp(1, -length // 2 - 8):
             move = (digits.ncdf(z) - target) / digits.npdf(z)
             z -= move
         error = digits.mpf(2) / uniform + digits.ldexp(1, -length)
