@@ -1,9 +1,10 @@
 """Private Gibbs sampling, a rival: as published for neighbours of one word, and made to hold for documents.
 
 Collapsed Gibbs sampling draws the topic of every token from `(n_wk + beta)/(n_k + d beta) · (n_mk + alpha)`. HDP-LDA
-(arXiv 2010.04391) adds Laplace noise of scale `2/epsilon_L` to the topic-word counts in every round and clips them to
-`C`, which bounds what a draw tells of its own word: by the ratio `C/beta + 1`, in the weight and in what it is divided
-by. The guarantee is the sum over rounds of `epsilon_L + 2 log(C/beta + 1)`, **for corpora that differ in one word**.
+(arXiv 2010.04391) adds Laplace noise of scale `2/epsilon_L` to the topic-word counts in every round and clips them
+to `C`, which bounds what a draw tells of its own word: by the ratio `C/beta + 1`, in the weight and in the sum that
+it is divided by. The guarantee is the sum over rounds of `epsilon_L + 2 log(C/beta + 1)`, **for corpora that differ
+in one word**.
 
 Where it holds (`PerWord`): the counts must stand still during a round. If they are updated after each draw, as in
 collapsed sampling, the words drawn before and after the replaced one see it in different places, and one noise cannot
@@ -11,16 +12,17 @@ hide both. The counts at the end are released too, so they get noise of their ow
 keeps its topic in both corpora, so the topics' totals and those of the documents need no noise.
 
 What it costs for documents: a document of `L` words is `L` words away from another (shorter ones are filled up with
-words that count nothing), so the loss is `L` times as large, and nearly is where all its words are the same (tested).
+words that count nothing), so the loss is at most `L` times as large; where all its words are the same, the noise's
+part of that is attained (tested).
 
 The variant that holds for documents (`PerDocument`): in each round every document draws its topics with the released
 weights standing still, scales its counts (words × topics) to norm one, and the sum is released with Gaussian noise.
-Such arrays are non-negative, so replacing a document moves the sum by at most √2. A document's topics are carried from
-round to round, but not released: given the random numbers, fixed beforehand, each sum is a function of the documents
-and what was released before, so the rounds add up in Gaussian DP as adaptive releases do. The word frequencies come
-first, in the same way. Post-processing is that of this library.
+Such arrays are non-negative, so replacing a document moves the sum by at most √2. A document's topics are carried
+from round to round, but not released: given the random numbers, fixed beforehand, each sum is a function of the
+documents and what was released before, so the rounds add up in Gaussian DP as adaptive releases do. The word
+frequencies come first, in the same way. Post-processing is that of this library.
 
-Noise and draws come from numpy and numba with a fixed seed: a simulation, and none of its results is private.
+Noise and draws come from numpy with a fixed seed: a simulation, and none of its results is private.
 """
 
 from __future__ import annotations
@@ -69,12 +71,7 @@ def tokens_of(counts: sp.csr_array, most: int, generator: np.random.Generator) -
 
 
 @njit
-def seed_draws(seed):  # pragma: no cover
-    np.random.seed(seed)
-
-
-@njit
-def draw_topics(starts, words, topics, weights, alpha, sweeps):  # pragma: no cover
+def draw_topics(starts, words, topics, weights, alpha, sweeps, generator):  # pragma: no cover
     """New topics of all tokens, in place, by Gibbs sampling with fixed `weights` (words × topics)."""
     n_topics = weights.shape[1]
     chances = np.empty(n_topics)
@@ -89,7 +86,7 @@ def draw_topics(starts, words, topics, weights, alpha, sweeps):  # pragma: no co
                 for topic in range(n_topics):
                     total += weights[words[place], topic] * totals[topic]
                     chances[topic] = total
-                point, chosen = np.random.random() * total, 0
+                point, chosen = generator.random() * total, 0
                 while chosen < n_topics - 1 and chances[chosen] <= point:
                     chosen += 1
                 topics[place] = chosen
@@ -97,8 +94,11 @@ def draw_topics(starts, words, topics, weights, alpha, sweeps):  # pragma: no co
 
 
 @njit
-def draw_collapsed(starts, words, topics, counts, totals, alpha, beta, scale):  # pragma: no cover
-    """One sweep of collapsed Gibbs sampling; Laplace noise of `scale`, if any, on what a draw reads, not on counts."""
+def draw_collapsed(starts, words, topics, counts, totals, alpha, beta, scale, generator):  # pragma: no cover
+    """One sweep of collapsed Gibbs sampling; Laplace noise of `scale`, if any, on what a draw reads, not on `counts`.
+
+    The same noise for all topics of a draw, as in the public code.
+    """
     n_words, n_topics = counts.shape
     chances, in_document = np.empty(n_topics), np.empty(n_topics)
     for document in range(len(starts) - 1):
@@ -110,14 +110,14 @@ def draw_collapsed(starts, words, topics, counts, totals, alpha, beta, scale):  
             counts[word, old] -= 1.0
             totals[old] -= 1.0
             in_document[old] -= 1.0
-            noise = np.random.laplace(0.0, scale) if scale > 0.0 else 0.0
-            other = np.random.laplace(0.0, scale) if scale > 0.0 else 0.0
+            noise = generator.laplace(0.0, scale) if scale > 0.0 else 0.0
+            other = generator.laplace(0.0, scale) if scale > 0.0 else 0.0
             total = 0.0
             for topic in range(n_topics):
                 share = max(counts[word, topic] + noise + beta, 0.0) / max(totals[topic] + n_words * beta, 1.0)
                 total += share * max(in_document[topic] + other, 0.0)
                 chances[topic] = total
-            point, chosen = np.random.random() * total, 0
+            point, chosen = generator.random() * total, 0
             while chosen < n_topics - 1 and chances[chosen] <= point:
                 chosen += 1
             topics[place] = chosen
@@ -166,7 +166,7 @@ class PerDocument:
     rounds: int = 30
     sweeps: int = 5
     unigram_share: float = 0.04
-    kept: int = 4  # rounds that are averaged for the next one
+    kept: int = 3  # rounds that are averaged for the next one
     last: int = 10  # rounds that are averaged in the end
 
     def sigmas(self, mu: float) -> tuple[float, float]:
@@ -181,7 +181,6 @@ class PerDocument:
     def fit(self, counts: sp.csr_array, n_topics: int, alpha0: float, mu: float, seed: int) -> np.ndarray:
         """Topics; without noise for an infinite `mu`."""
         generator = np.random.default_rng(seed)
-        seed_draws(seed)
         tokens = tokens_of(counts, MOST_TOKENS, generator)
         first, later = self.sigmas(mu)
         frequencies = scaled_sum(tokens, np.zeros(len(tokens.words), np.int64), 1)[:, 0]
@@ -192,7 +191,7 @@ class PerDocument:
         released: list[np.ndarray] = []
         for _ in range(self.rounds):
             weights = np.ascontiguousarray((found / found.sum(axis=1, keepdims=True)).T)
-            draw_topics(tokens.starts, tokens.words, topics, weights, alpha0 / n_topics, self.sweeps)
+            draw_topics(tokens.starts, tokens.words, topics, weights, alpha0 / n_topics, self.sweeps, generator)
             total = scaled_sum(tokens, topics, n_topics)
             released = [*released, total + later * generator.standard_normal(total.shape)][-self.last :]
             found = self._topics(released[-self.kept :], unigram, later)
@@ -223,8 +222,13 @@ class PerWord:
     inherent: float = 0.7
     clip: float = 2.0
 
+    @classmethod
+    def of_rounds(cls) -> PerWord:
+        """For an epsilon that is meant for one round: more rounds are better, and their epsilons add up."""
+        return cls(rounds=30)
+
     def shares(self, epsilon: float) -> tuple[float, float]:
-        """Of epsilon: for the noise of a release, of which there is one more than rounds, and the draws of a round."""
+        """Of epsilon: for the noise of a release, one more than there are rounds, and for the draws of a round."""
         drawn = epsilon * self.inherent / self.rounds
         return (epsilon - self.rounds * drawn) / (self.rounds + 1), drawn
 
@@ -238,7 +242,6 @@ class PerWord:
 
     def fit(self, counts: sp.csr_array, n_topics: int, alpha0: float, epsilon: float, seed: int) -> np.ndarray:
         generator = np.random.default_rng(seed)
-        seed_draws(seed)
         tokens = tokens_of(counts, MOST_TOKENS, generator)
         of_noise, drawn = self.shares(epsilon)
         scale = 2.0 / of_noise
@@ -247,10 +250,15 @@ class PerWord:
         topics = generator.integers(n_topics, size=len(tokens.words))
         for _ in range(self.rounds):
             noisy = counts_of(tokens, topics, n_topics) + generator.laplace(0.0, scale, (tokens.n_words, n_topics))
-            totals = np.bincount(topics, minlength=n_topics)
-            weights = (np.clip(noisy, 0.0, limit) + beta) / (totals + tokens.n_words * beta)
-            draw_topics(tokens.starts, tokens.words, topics, weights, alpha0 / n_topics, 1)
+            weights = clipped_weights(noisy, np.bincount(topics, minlength=n_topics), limit, beta)
+            draw_topics(tokens.starts, tokens.words, topics, weights, alpha0 / n_topics, 1, generator)
         noisy = counts_of(tokens, topics, n_topics) + generator.laplace(0.0, scale, (tokens.n_words, n_topics))
         deviation = math.sqrt(2.0) * scale
         unigram = unigram_posterior(noisy.sum(axis=1), deviation * math.sqrt(n_topics))
         return denoised_topics(noisy.T, unigram, np.full(tokens.n_words, deviation))
+
+
+def clipped_weights(noisy: np.ndarray, totals: np.ndarray, limit: float, beta: float) -> np.ndarray:
+    """Words × topics: what the draws of a round read."""
+    found: np.ndarray = (np.clip(noisy, 0.0, limit) + beta) / (totals + len(noisy) * beta)
+    return found
