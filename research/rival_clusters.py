@@ -29,9 +29,9 @@ ROUND_SENSITIVITY, KEYWORD_SENSITIVITY = 2.0, math.sqrt(2.0)
 class Clusters:
     """Settings, tuned on draws from 100 on; `keyword_share` is that of mu² for the histograms."""
 
-    dimensions: int = 20
-    rounds: int = 5
-    keyword_share: float = 0.5
+    dimensions: int = 400
+    rounds: int = 8
+    keyword_share: float = 0.6
 
     def sigmas(self, mu: float) -> tuple[float, float]:
         """Standard deviations of the mean and the sums of a round, and of the histograms."""

@@ -41,7 +41,7 @@ from private_topics.privacy.curves import mu_of_budget
 REPLACED = math.sqrt(2.0)
 """How far apart two non-negative arrays of norm one can be."""
 MOST_TOKENS = 100
-"""Of a document; longer ones are cut to a random part."""
+"""Of a document, for what is stated of one word; longer ones are cut to a random part."""
 SMALLEST_NOISE = 1e-9
 
 
@@ -168,6 +168,7 @@ class PerDocument:
     unigram_share: float = 0.04
     kept: int = 3  # rounds that are averaged for the next one
     last: int = 10  # rounds that are averaged in the end
+    tokens: int = 200  # of a document
 
     def sigmas(self, mu: float) -> tuple[float, float]:
         """Standard deviations of the word frequencies and of a round, for Gaussian DP `mu` in all."""
@@ -181,7 +182,7 @@ class PerDocument:
     def fit(self, counts: sp.csr_array, n_topics: int, alpha0: float, mu: float, seed: int) -> np.ndarray:
         """Topics; without noise for an infinite `mu`."""
         generator = np.random.default_rng(seed)
-        tokens = tokens_of(counts, MOST_TOKENS, generator)
+        tokens = tokens_of(counts, self.tokens, generator)
         first, later = self.sigmas(mu)
         frequencies = scaled_sum(tokens, np.zeros(len(tokens.words), np.int64), 1)[:, 0]
         frequencies += first * generator.standard_normal(len(frequencies))
@@ -225,7 +226,7 @@ class PerWord:
     @classmethod
     def of_rounds(cls) -> PerWord:
         """For an epsilon that is meant for one round: more rounds are better, and their epsilons add up."""
-        return cls(rounds=30)
+        return cls(rounds=100)
 
     def shares(self, epsilon: float) -> tuple[float, float]:
         """Of epsilon: for the noise of a release, one more than there are rounds, and for the draws of a round."""

@@ -50,7 +50,7 @@ Fit = Callable[[sp.csr_array, float], np.ndarray]
 class Pipeline:
     """`share` of mu² chooses the words, the rest is for the topics."""
 
-    share: float = 0.1
+    share: float = 0.3
 
     def mus(self, epsilon: float, delta: float) -> tuple[float, float]:
         """For the words and for the topics."""
