@@ -126,7 +126,7 @@ def ranking(found: dict[tuple[str, str, float], list[float]], corpus: str, epsil
 
 def verdicts(rows: list[Row], corpora: list[str]) -> str:
     """For each corpus and epsilon the best rival, and where ours stand."""
-    found, lines = scores(rows), []
+    found, lines, default = scores(rows), [], 0
     for corpus in corpora:
         for epsilon in EPSILONS:
             order = ranking(found, corpus, epsilon)
@@ -135,14 +135,16 @@ def verdicts(rows: list[Row], corpora: list[str]) -> str:
             if ours and theirs:
                 (mine, name), (other, rival) = ours[0], theirs[0]
                 verdict = "ours" if mine < other else "**theirs**"
-                plain = next((score for score, method in ours if method == "sequential"), float("nan"))
+                plain = next((score for score, method in ours if method == "sequential"), float("inf"))
+                default += plain < other
                 shown = [f"{value:.3g}" if corpus in MADE_UP else f"{value:.0f}" for value in (mine, plain, other)]
                 lines.append(
                     (corpus, f"{epsilon:g}", f"{name}: {shown[0]}", shown[1], f"{rival}: {shown[2]}", verdict)
                 )
     won = sum(line[-1] == "ours" for line in lines)
     header = ("corpus", "epsilon", "our best", "sequential", "best of the others", "better")
-    return f"Ours are better in {won} of {len(lines)}.\n\n{markdown_table(header, lines)}"
+    counted = f"The best of ours is better in {won} of {len(lines)}, `sequential`, the default, in {default}."
+    return f"{counted}\n\n{markdown_table(header, lines)}"
 
 
 def text_of(rows: list[Row]) -> str:

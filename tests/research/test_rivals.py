@@ -32,7 +32,7 @@ def test_a_table_has_medians_ranges_and_refusals():
 
 def test_losses_are_told_as_wins_are():
     verdicts = rivals.verdicts(ROWS, ["enron"])
-    assert "Ours are better in 1 of 2." in verdicts
+    assert "The best of ours is better in 1 of 2, `sequential`, the default, in 1." in verdicts
     assert "| enron | 1 | sequential: 440 | 440 | Gibbs: 430 | **theirs** |" in verdicts
     assert "| enron | 3 | sequential: 380 | 380 | Gibbs: 390 | ours |" in verdicts
 
