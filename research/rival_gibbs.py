@@ -42,6 +42,7 @@ REPLACED = math.sqrt(2.0)
 """How far apart two non-negative arrays of norm one can be."""
 MOST_TOKENS = 100
 """Of a document, for what is stated of one word; longer ones are cut to a random part."""
+START = 10.0  # shape of the gamma variables that the first topics are drawn from
 SMALLEST_NOISE = 1e-9
 
 
@@ -187,7 +188,7 @@ class PerDocument:
         frequencies = scaled_sum(tokens, np.zeros(len(tokens.words), np.int64), 1)[:, 0]
         frequencies += first * generator.standard_normal(len(frequencies))
         unigram = unigram_posterior(frequencies, max(first, SMALLEST_NOISE))
-        found = unigram * generator.gamma(1.0, size=(n_topics, tokens.n_words))
+        found = unigram * generator.gamma(START, size=(n_topics, tokens.n_words))
         topics = generator.integers(n_topics, size=len(tokens.words))
         released: list[np.ndarray] = []
         for _ in range(self.rounds):
