@@ -4,7 +4,8 @@ As in Urania (arXiv 2506.04681), without its language model. Every document is t
 random projection, clipped to norm one. The mean of these vectors is released; less the mean and scaled to norm
 one they are clustered by rounds of noisy spherical k-means, each of which releases the size and the sum of each
 cluster. Then each document adds `c/||c||` to the word histogram of its cluster. Topics are the noisy histograms,
-with the post-processing of this library.
+with the post-processing of this library; a cluster whose histogram does not stand out from its noise has the word
+frequencies of all.
 
 Neighbours replace a document. The mean's sum moves by at most 2. In a round `(1, x)` leaves a cluster and `(1,
 x')` arrives in another, each of norm at most √2, so it moves by at most 2. The histogram's contributions are non-
@@ -22,6 +23,7 @@ import scipy.sparse as sp
 
 from private_topics.inference.denoising import denoised_topics, unigram_posterior
 
+FEWEST_DIMENSIONS, CLEAR = 5, 3.0
 ROUND_SENSITIVITY, KEYWORD_SENSITIVITY = 2.0, math.sqrt(2.0)
 
 
@@ -29,7 +31,8 @@ ROUND_SENSITIVITY, KEYWORD_SENSITIVITY = 2.0, math.sqrt(2.0)
 class Clusters:
     """Settings, tuned on draws from 100 on; `keyword_share` is that of mu² for the histograms."""
 
-    dimensions: int = 400
+    most_dimensions: int = 400
+    mean_noise: float = 0.2  # norm of the noise on the mean: fewer dimensions where there are few documents
     rounds: int = 8
     keyword_share: float = 0.6
 
@@ -43,10 +46,14 @@ class Clusters:
         rounds = (1 + self.rounds) * (ROUND_SENSITIVITY / sigmas[0]) ** 2
         return math.sqrt(rounds + (KEYWORD_SENSITIVITY / sigmas[1]) ** 2)
 
+    def dimensions(self, n_documents: int, sigma: float) -> int:
+        wanted = (self.mean_noise * n_documents / sigma) ** 2
+        return int(np.clip(wanted, FEWEST_DIMENSIONS, self.most_dimensions))
+
     def fit(self, counts: sp.csr_array, n_topics: int, mu: float, seed: int) -> np.ndarray:
         generator, (of_round, of_keywords) = np.random.default_rng(seed), self.sigmas(mu)
         units = unit_documents(counts)
-        vectors = vectors_of(units, self.dimensions)
+        vectors = vectors_of(units, self.dimensions(units.shape[0], of_round))
         total = vectors.sum(axis=0) + of_round * generator.standard_normal(vectors.shape[1])
         vectors = unit_rows(vectors - total / len(vectors))
         centres = unit_rows(generator.standard_normal((n_topics, vectors.shape[1])))
@@ -58,7 +65,9 @@ class Clusters:
         words = keyword_sums(units, chosen, n_topics)
         words += of_keywords * generator.standard_normal(words.shape)
         unigram = unigram_posterior(words.sum(axis=0), of_keywords * math.sqrt(n_topics))
-        return denoised_topics(words, unigram, np.full(words.shape[1], of_keywords))
+        topics = denoised_topics(words, unigram, np.full(words.shape[1], of_keywords))
+        clear = words.sum(axis=1) > CLEAR * of_keywords * math.sqrt(words.shape[1])
+        return np.where(clear[:, None], topics, unigram)
 
 
 def unit_documents(counts: sp.csr_array) -> sp.csr_array:

@@ -18,7 +18,9 @@ import statistics
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +63,23 @@ def measure(folder: Path, wanted: list[tuple[str, str, float, int]], path: Path,
     rows = read_csv(path) if path.exists() else []
     known = {key(row) for row in rows}
     wanted = [cell for cell in wanted if cell not in known]
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with one_thread_each(), ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         for done in as_completed([pool.submit(one, (folder, *cell)) for cell in wanted]):
             rows.append(done.result())
             store_csv(path, sorted(rows, key=key))
             print(*rows[-1].values(), flush=True)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """For processes that are started inside: a cell has one core."""
+    before = dict(os.environ)
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def one(cell: tuple[Path, str, str, float, int]) -> Row:
