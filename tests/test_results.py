@@ -24,6 +24,7 @@ PAGES = {
     "docs/certified.md": "research/certified.py",
     "docs/errata.md": "research/errata.py",
     "docs/limits.md": "research/limits.py",
+    "docs/reproduction/rivals.md": "research/rivals.py",
 }
 LINE = re.compile(r"Measured at commit [0-9a-f]{7,}( with changes)?, \d{4}-\d\d-\d\d, \d+ cores, .*; Python .*\.")
 WRITING = {"about", "tell", "store", "store_json", "store_csv", "store_between"}

@@ -52,7 +52,8 @@ UNEQUAL_NOTE = (
 PROMISE_NOTE = (
     "Equal (epsilon, delta) throughout. 'As published' is the paper's noise, which is not proved; 'proved by us' "
     "are its configurations 1 and 2 with our clipping, one released frame and our accounting, so they are close "
-    "where the problem is easy. A rival that refuses counts as beaten."
+    "where the problem is easy. A rival that refuses counts as beaten. Rivals by others (private Gibbs sampling, "
+    "private clustering, a private vocabulary first), on other text too: [all private methods](rivals.md)."
 )
 PICTURE_NOTE = (
     "**Why the paper's picture comes out where sensitivities are not scaled.** The moments are multiplied by "
