@@ -166,7 +166,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
         if isinstance(data, str):
             raise InputError(f"{caller} takes texts. {ONE_TEXT}")
-        if text is None and has_columns(data):
+        if text is None and self.text_ is not None and has_columns(data):
             text = self.text_
         parts = list(text_proportions(self.model_, texts_of(data, text, None, caller), self.n_jobs))
         found = np.concatenate(parts) if parts else np.empty((0, len(self.components_)))
