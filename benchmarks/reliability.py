@@ -42,12 +42,18 @@ that is checked: the first {documents:,} documents of two public corpora on thei
 Reliability is stated for {stated} of these models, with 20 refits of drawn documents each; how often topics and words
 do come again is counted in the {others} other fits of the corpus.
 
-A topic comes again if at least five of its ten first words are among the ten first of the topic matched to it (one to
-one, by cosine). Documents drawn from a model are tidier than real ones, and a model has its own noise already: hence
-the quarter, and shares are counted as if one more refit had failed. The quarter was chosen on other draws of the
-noise (seeds 100 to 111) of the same documents, on 2,000 words. As many drawn documents as real ones promised too much
-in most cases of four corpora (these, medical abstracts, clinical notes); half as many, tried on two, still did on
-arXiv; a quarter was tried on arXiv alone. The failed refit is a precaution and was not measured.
+A topic comes again if at least five of its ten first words are among the ten first of the topic matched to it (one
+to one, by cosine). Documents drawn from a model are tidier than real ones, and a model has its own noise already:
+hence the quarter, and shares are counted as if one more refit had failed, those of words as if two had. Of a topic
+below the average share it is stated how often it comes again several times in a row: as often as its share goes
+into the average. The quarter was chosen on other draws of the noise (seeds 100 to 111) of the same documents, on
+2,000 words. As many drawn documents as real ones promised too much in most cases of four corpora (these, medical
+abstracts, clinical notes); half as many, tried on two, still did on arXiv; a quarter was tried on arXiv alone. The
+rule for rare topics and the second failed refit of words were chosen at epsilon 3 on seeds 100 to 119: without them
+2 topics of arXiv were called and came again in 68 %, with them 1 (89 %); words 38 (87 %) and 21 (88 %); on
+Wikipedia 19 topics (96 %) and 16 (95 %), words 71 (92 %) and 34 (97 %). What was overrated are rare topics of
+general words (model, new, based, models): noise puts them together, and documents drawn from the model then have
+them for certain.
 
 `python benchmarks/reliability.py`
 

@@ -28,7 +28,7 @@ ALLOWED = {  # a new package or module states here what it may import
     | {"knowledge", "threads", "progress", "parameters"},
     "planning": {"fits", "inference", "releases", "paper", "privacy", "parameters", "spectral"},
     "evaluation": {"corpus"},
-    "estimators": {"corpus", "inference", "engines", "privacy", "releases", "fits", "evaluation"}
+    "estimators": {"corpus", "inference", "engines", "privacy", "releases", "fits", "evaluation", "planning"}
     | {"knowledge", "whole_files", "parameters", "threads", "progress"},
     "checking": {"corpus", "planning", "privacy", "progress", "releases"},
     "reports": {"paper", "fits", "planning", "evaluation", "privacy", "audit", "whole_files"},

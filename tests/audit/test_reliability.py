@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import private_topics.audit.reliability as module
 from private_topics import (
     BudgetLedger,
     InputError,
@@ -27,7 +29,7 @@ from private_topics.cli import app
 from private_topics.reports.reliability import directions_explained
 
 DOCUMENTS, WORDS, TOPICS = 4_000, 40, 3
-REFITS = 9
+REFITS = 20
 SETTINGS: dict[str, Any] = {"alpha0": 0.3, "refine_steps": 1, "n_jobs": 1}
 ARRAYS = ("topics", "at_best", "top_share", "low", "high")
 
@@ -95,8 +97,11 @@ def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch, tm
     assert seen == [(False, None, 20.0, DOCUMENTS // 4)] * 2 + [(False, None, 20.0, DOCUMENTS)]
 
 
-def test_clear_topics_are_reliable_and_hidden_ones_are_not(found):
-    assert found.topics.tolist() == [REFITS / (REFITS + 1)] * TOPICS
+def test_clear_topics_are_reliable_and_hidden_ones_are_not(model, found):
+    shares = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
+    times = np.maximum(1.0, 1.0 / (TOPICS * shares))
+    assert times.min() == 1.0 < times.max()
+    np.testing.assert_allclose(found.topics, (REFITS / (REFITS + 1)) ** times)
     assert found.at_best.tolist() == [1.0] * TOPICS
     assert (found.low <= found.high).all()
     assert all(found.is_reliable(topic) for topic in range(TOPICS))
@@ -107,9 +112,28 @@ def test_clear_topics_are_reliable_and_hidden_ones_are_not(found):
     assert not (reliability(hidden, refits=3).top_share[clear] >= 0.9).all()
 
 
+def test_a_rare_topic_has_to_come_again_more_often(model):
+    """Noise makes rare topics, and drawn documents have them as surely as the others."""
+    rare = copy.copy(model)
+    rare.doc_topic_prior_ = np.array([0.15, 0.149999, 1e-6])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_refits", lambda *given: iter([model.components_] * given[3]))
+        always = reliability(rare, refits=20)
+        patch.setattr(module, "_refits", lambda *given: iter([model.components_] * (given[3] - 1)))
+        once_not = reliability(rare, refits=20)
+    assert always.topics[0] == 20 / 21
+    assert once_not.topics[0] == 19 / 21
+    assert [always.is_reliable(topic) for topic in range(TOPICS)] == [True, True, False]
+    assert 0.0 <= always.topics[2] < 1e-6
+    assert always.at_best.tolist() == [1.0] * TOPICS
+    first = first_words(model.components_, 10)
+    assert (always.top_share[first] == 20 / 22).all(), "called: in every refit"
+    assert (once_not.top_share[first] == 19 / 22).all(), "not called"
+
+
 def test_shares_are_of_the_first_words(model, found):
     first = first_words(model.components_, 10)
-    assert found.top_share.sum(axis=1) == pytest.approx(np.full(TOPICS, 10.0 * REFITS / (REFITS + 1)))
+    assert found.top_share.sum(axis=1) == pytest.approx(np.full(TOPICS, 10.0 * REFITS / (REFITS + 2)))
     assert found.top_share[first].mean() > 0.8
     word = int(np.argmax(model.components_[0]))
     assert found.is_sure(0, word)
@@ -193,7 +217,7 @@ def test_topics_shows_it(model, monkeypatch, tmp_path):
     assert all(word["low"] <= word["high"] for topic in topics for word in topic["intervals"])
     monkeypatch.setattr("private_topics.cli.topics_command.REFITS", REFITS)
     text = run.invoke(app, ["topics", str(tmp_path / "model"), "--reliability"])
-    assert "90–100%" in text.stdout
+    assert "95–100%" in text.stdout
     assert "*" in text.stdout
     assert "costs no budget" in text.stderr
 
@@ -202,7 +226,7 @@ def test_the_report_shows_it(model, found, tmp_path):
     page = write_report(model, tmp_path / "with.html", reliability=found).read_text(encoding="utf-8")
     without = write_report(model, tmp_path / "without.html").read_text(encoding="utf-8")
     assert 'id="reliability"' in page
-    assert "90–100 %<br>reliable" in page
+    assert "95–100 %<br>reliable" in page
     assert 'id="reliability"' not in without
     assert "Documents differ visibly in" in without
     other = PrivateSpectralLDA(2, epsilon=20.0, noise_seed=1, **SETTINGS).fit(corpus())

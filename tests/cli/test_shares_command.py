@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 from datetime import date
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 
 import pytest
 from command_support import ran, run
+from rich.console import Console
 
 from private_topics.corpus.made_up.letters import make_letters
+from private_topics.estimators.saving import load
+from private_topics.evaluation.labels import labels_of
 
 LETTERS = 2_000
 WARDS = ("north", "south", "quixotic")
@@ -74,6 +78,33 @@ def test_users_csv_and_json(folder: Path) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(found["topics"])
     assert float(rows[0]["size"]) == pytest.approx(found["classes"][0]["size"], abs=0.1)
+
+
+def test_topics_have_the_names_that_they_have_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, in both files and on the page: the label that a person gave, else the distinctive words."""
+    ran("edit", folder / "model", "--rename", "0=[bold]the wards", "-o", folder / "renamed")
+    labels = labels_of(load(folder / "renamed"))
+    assert labels[0] == "[bold]the wards"
+    screens: list[Console] = []
+    monkeypatch.setattr(
+        "private_topics.cli.shares_command.Console", lambda: screens.append(terminal()) or screens[-1]
+    )
+    for file in ("named.json", "named.csv"):
+        ran(
+            "shares", folder / "renamed", folder / "letters.jsonl", "--by", "ward", "--classes", "north", "--delta",
+            1e-5, "-o", folder / file, "--report", folder / "named.html",
+        )  # fmt: skip
+    shown = screens[0].file.getvalue()
+    assert all(label in shown for label in labels)
+    found = json.loads((folder / "named.json").read_text())
+    assert [one["label"] for one in found["topics"]] == labels
+    with open(folder / "named.csv", newline="") as file:
+        assert [row["label"] for row in csv.DictReader(file)] == labels
+    assert "<bdi>[bold]the wards</bdi>" in (folder / "named.html").read_text()
+
+
+def terminal() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=400, color_system=None)
 
 
 def test_the_page_has_the_day_on_which_the_run_began(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.made_up.letters import make_letters
 from private_topics.estimators import private_topics as module
 from private_topics.estimators.notebook import view_of
+from private_topics.privacy.ledger import unledgered
 
 pandas = pytest.importorskip("pandas")
 LETTERS = list(make_letters(2_000, seed=2))
@@ -72,6 +74,46 @@ def asked_for(monkeypatch: pytest.MonkeyPatch, data: Any = ("text",), **settings
     monkeypatch.setattr(module, "fit_texts", watched)
     PrivateTopics(**settings).fit(data)
     return seen
+
+
+@pytest.mark.parametrize("kind", ["durable", "in memory", "of another kind", "none"])
+def test_a_hopeless_fit_is_refused_before_it_is_charged(kind: str, tmp_path: Path) -> None:
+    """Whatever keeps the account; with `anyway` it is charged once, and the model keeps the ledger that was given."""
+    spent: list[Any] = []
+    ledger = {
+        "durable": DurableLedger.register(tmp_path / "budget.db", "letters", 3.0, 1e-4),
+        "in memory": BudgetLedger(3.0, 1e-4),
+        "of another kind": SimpleNamespace(reserve=lambda budget, **kind: spent.append((budget, *kind)) or "a row"),
+        "none": None,
+    }[kind]
+    unledgered.UNLEDGERED.budgets.clear()
+
+    def charged() -> int:
+        return len(unledgered.UNLEDGERED.budgets if ledger is None else getattr(ledger, "spent", spent))
+
+    model = PrivateTopics(4, delta=1e-5, vocabulary=FEW, knowledge=None, refine_steps=0, ledger=ledger)
+    with pytest.raises(PrivacyError, match=r"Refused before anything was charged.*What helps.*anyway=True") as error:
+        model.fit(FRAME["note"][:40])
+    assert "--" not in str(error.value)
+    assert charged() == 0
+    assert not hasattr(model, "model_")
+    assert model.fit(FRAME["note"][:40], anyway=True).model_.ledger is ledger
+    assert charged() == 1
+    assert model.set_params(n_topics=1).fit(FRAME["note"][:40]).model_.ledger is ledger
+    assert charged() == 2
+    assert all(set(kind).isdisjoint({"settings", "ids", "day", "unit", "neighbours"}) for _, *kind in spent)
+
+
+def test_what_is_refused_does_not_depend_on_the_texts() -> None:
+    """Forty texts of any kind are refused in the same words; where their number is private, nobody is."""
+    said = set()
+    for texts in (FRAME["note"][:40].tolist(), [""] * 40, ["nurse kind " * 1_000] * 40):
+        with pytest.raises(PrivacyError, match="Refused") as error:
+            PrivateTopics(4, delta=1e-5, vocabulary=FEW, knowledge=None).fit(texts)
+        said.add(str(error.value))
+    assert len(said) == 1
+    private = PrivateTopics(4, delta=1e-5, vocabulary=FEW, knowledge=None, refine_steps=0, neighbours="add-remove")
+    assert private.fit(FRAME["note"][:40].tolist()).components_.shape[1] == len(FEW)
 
 
 def test_users_are_protected_and_a_missing_text_counts(fitted: PrivateTopics) -> None:

@@ -17,6 +17,7 @@ from private_topics.reports.class_shares import is_series
 
 RELEASED = np.array([[400.0, 100.0, 500.0], [900.0, 50.0, 50.0], [3.0, -2.0, 1.0], [100.0, 800.0, 100.0]])
 WORDS = (("nurse", "ward"), ("pain", "drug"), ("lift", "floor"))
+LABELS = ("the wards", "drug, pain", "lift, floor")
 YEARS = ("2019", "2020", "2021", "2022")
 
 
@@ -31,7 +32,7 @@ def shares() -> ClassShares:
         public=("the list of 4 classes",),
         components="Classes: 4.",
     )
-    return ClassShares(YEARS, WORDS, RELEASED, 5.0, statement, "year")
+    return ClassShares(YEARS, WORDS, LABELS, RELEASED, 5.0, statement, "year")
 
 
 def page(found: ClassShares, folder: Path, **options: object) -> Page:
@@ -44,6 +45,7 @@ def test_the_page_is_sound_and_shows_every_topic(shares: ClassShares, tmp_path: 
     assert len(found.all("svg", "class", "shares")) == 3
     assert "2019: 40.0%, between 39.3% and 40.7%" in found.text
     assert "nurse, ward" in found.text
+    assert "Topic 0: the wards" in found.text
     assert "Every topic by year" in found.text
     assert "This table satisfies (1, 1e-06)-differential privacy" in found.text
 
@@ -73,7 +75,7 @@ def test_a_class_that_is_too_small_is_named_and_nothing_is_said_of_it(shares: Cl
 
 def test_no_name_changes_the_structure_of_the_page(shares: ClassShares, tmp_path: Path) -> None:
     words = tuple(tuple(HOSTILE[place : place + 2]) for place in range(3))
-    hostile = replace(shares, classes=tuple(HOSTILE[:4]), words=words, by=HOSTILE[4])
+    hostile = replace(shares, classes=tuple(HOSTILE[:4]), words=words, labels=tuple(HOSTILE[:3]), by=HOSTILE[4])
     harmless = replace(shares, classes=("a", "b", "c", "d"), by="field")
     assert page(hostile, tmp_path, title=HOSTILE[5]).shape == page(harmless, tmp_path).shape
 

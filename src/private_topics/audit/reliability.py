@@ -8,7 +8,9 @@ that it is not private, and has no ledger.
 A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
 of as many such documents come out like the model more often than fits of the corpus do: that share is `at_best`. For
 what is called reliable there are a quarter of them, with four times the noise beside what they say, and shares are
-counted as if one more refit had failed. Where the number of documents is just enough for the topics, a quarter is
+counted as if one more refit had failed, those of words as if two had. A topic that noise made is in the drawn
+documents as surely as any other, but as a rule it is a rare one: of a topic with half the average share it is said
+how often it comes again twice in a row. Where the number of documents is just enough for the topics, a quarter is
 not, and the cautious share says little. How that was chosen, and what it is worth: docs/utility/reliability.md.
 """
 
@@ -26,6 +28,7 @@ from private_topics.audit.made_up import drawn, fresh, knowledge_of
 from private_topics.errors import InputError, PrivacyWarning
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.evaluation.recovery import NO_PARTNER, match_topics
+from private_topics.evaluation.relevance import shares_of
 from private_topics.fits.private import known_digests
 from private_topics.knowledge.sources import open_knowledge
 from private_topics.parameters import check_integer
@@ -39,7 +42,10 @@ TOP_WORDS = 10
 COMMON = 0.5
 """A topic comes out again where this part of its first words are among those of the topic matched to it."""
 PART_OF_DOCUMENTS = 4
+FAILED_TOPICS, FAILED_WORDS = 1, 2
+"""Refits that are counted as failed beside those that were made."""
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 50, 20_000
+SMALLEST_SHARE = 1e-3  # of the average
 LOW, HIGH = 0.05, 0.95
 LARGEST_SEED = 2**31
 
@@ -50,7 +56,8 @@ class Reliability:
 
     Attributes
     ----------
-    topics : (k,) share of the refits in which a topic comes out again, stated cautiously: at least so often.
+    topics : (k,) share of the refits in which a topic comes out again, stated cautiously: at least so often. For a
+        topic below the average share, in which it does so several times in a row.
     at_best : (k,) the same of refits with as many documents as the corpus has: hardly more often than that.
     top_share : (k × d) share of the refits in which a word is among the first `n_words` of the topic, likewise.
     low, high : (k × d) between these two the word's probability in another fit is expected, in nine of ten.
@@ -97,7 +104,7 @@ def reliability(
         at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
         Or `PrivateTopics`, which keeps the answer: its `topics_` then have intervals and reliabilities.
     refits : so many with a quarter of the documents, and half as many with all of them, at most 20,000; fewer than
-        9 can call nothing reliable.
+        9 can call no topic reliable, fewer than 18 no word.
     n_words : how many words of a topic are its first.
     knowledge : the public knowledge that the model's statement names, as `fit_texts` takes it; what comes with the
         package, or is a parameter of the model, is found without.
@@ -122,12 +129,18 @@ def reliability(
     at_best, more = np.zeros(len(wanted)), (refits + 1) // 2
     for found in _refits(model, estimator, 1, more, random_state, progress):
         at_best += came_again(first_words(_matched(found, wanted), n_words), first)
-    cautious = again / (refits + 1)
+    cautious = (again / (refits + FAILED_TOPICS)) ** _times_in_a_row(model)
     at_best = np.maximum(at_best / more, cautious)
-    result = Reliability(cautious, at_best, inside / (refits + 1), low, high, refits, n_words)
+    result = Reliability(cautious, at_best, inside / (refits + FAILED_WORDS), low, high, refits, n_words)
     if asked is not model:
         asked.reliability_ = result
     return result
+
+
+def _times_in_a_row(model: PrivateSpectralLDA) -> np.ndarray:
+    """How often each topic has to come again: once, and a rare one as often as its share goes into the average."""
+    shares = shares_of(model.doc_topic_prior_)
+    return np.maximum(1.0, 1.0 / np.maximum(len(shares) * shares, SMALLEST_SHARE))
 
 
 def _matched(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:

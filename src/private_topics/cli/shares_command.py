@@ -122,8 +122,9 @@ def _print_table(found: ClassShares) -> None:
             for topic, cell in enumerate(cells or [TOO_FEW]):
                 typer.echo("\t".join([plain(name), size, str(topic) if cells else "-", cell]))
         return
-    names = [f"{topic}\n{plain(words[0])}" for topic, words in enumerate(found.words)]
-    table = Table("class", "size", *names, title=f"topic shares, {found.coverage:.0%} intervals for the noise")
+    table = Table("class", "size", title=f"topic shares, {found.coverage:.0%} intervals for the noise")
+    for topic, label in enumerate(found.labels):
+        table.add_column(Text(f"{topic}\n{plain(label)}"))
     for name, size, *cells in found.rows():
         table.add_row(*map(Text, [plain(name), size, *(cells or [TOO_FEW])]))
     console.print(table)

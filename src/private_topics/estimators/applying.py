@@ -16,7 +16,7 @@ from private_topics.corpus.counts.counting import counted_chunks
 from private_topics.corpus.texts.source import Document
 from private_topics.errors import InputError
 from private_topics.estimators.base import TopicEstimator
-from private_topics.inference.proportions import proportions_of_some
+from private_topics.inference.proportions import proportions_of_some, word_weights
 
 FITTED_TO_COUNTS = "The model was fitted to counts and does not know how text becomes words: give counts."
 
@@ -27,12 +27,10 @@ def text_proportions(
     """Topic proportions of texts, some of them at a time and in order; NaN for a text without a known word."""
     if not hasattr(model, "tokeniser_"):
         raise InputError(FITTED_TO_COUNTS)
-    word_topics, prior = np.ascontiguousarray(model.components_.T), model.doc_topic_prior_
+    weights, prior = word_weights(model.components_.T), model.doc_topic_prior_
 
     def applied(counts: Any) -> np.ndarray:
-        return _known_only(
-            counts, proportions_of_some(counts.indptr, counts.indices, counts.data, word_topics, prior)
-        )
+        return _known_only(counts, proportions_of_some(counts.indptr, counts.indices, counts.data, weights, prior))
 
     return counted_chunks(texts, list(model.feature_names_in_), model.tokeniser_, applied, n_jobs=n_jobs)
 

@@ -29,7 +29,7 @@ from private_topics.estimators.saving import (
 )
 from private_topics.evaluation.perplexity import document_completion_perplexity
 from private_topics.evaluation.relevance import check_lambda, ranked
-from private_topics.inference.proportions import proportions
+from private_topics.inference.proportions import proportions, word_weights
 from private_topics.parameters import check_integer, check_parameters
 from private_topics.threads import limited_threads
 
@@ -74,9 +74,9 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         """Topic proportions of each document (n × k, rows sum to one), given the fitted topics."""
         check_is_fitted(self)
         counts = self._check_counts(X, "transform")
-        word_topics = np.ascontiguousarray(self.components_.T)
+        weights = word_weights(self.components_.T)
         with limited_threads(self.n_jobs):
-            return proportions(counts.indptr, counts.indices, counts.data, word_topics, self.doc_topic_prior_)
+            return proportions(counts.indptr, counts.indices, counts.data, weights, self.doc_topic_prior_)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity: topics of one half of each document, scored on its other half."""

@@ -25,6 +25,7 @@ from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.shares_table import ClassShares
 from private_topics.estimators.vocabularies import refuse_strict
+from private_topics.evaluation.labels import labels_of
 from private_topics.fits.choice import SHARES_OF_CLASSES
 from private_topics.fits.private import check_units, units_of
 from private_topics.inference.class_shares import smallest_class
@@ -109,7 +110,7 @@ def class_shares(
             released = release_class_shares(context, topics, prior, len(names), FOLD_IN_ROUNDS, share)
     words = tuple(tuple(top) for top in model.top_words(n=NAMED_WORDS))
     statement = _statement(run, context.corpus, len(names), digest)
-    result = ClassShares(names, words, released.value, released.sigma, statement, by)
+    result = ClassShares(names, words, tuple(labels_of(model)), released.value, released.sigma, statement, by)
     account.finish(lambda: hashlib.sha256(result.to_json().encode()).hexdigest())
     return result
 

@@ -22,6 +22,7 @@ from private_topics.estimators.texts import Vocabulary, fit_texts
 from private_topics.estimators.topic_list import Topic, topics_of
 from private_topics.evaluation.labels import labels_of
 from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
+from private_topics.planning.refusal import PYTHON, PlannedLedger
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.progress import progress_of
@@ -123,7 +124,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
     sign_off_ = _of_model("sign_off_", "Who asked, who approved and why, if a ledger was told.")
     n_components = property(lambda self: self.n_topics, doc="Topics asked for, as reports look it up.")
 
-    def fit(self, data: Any, text: str | None = None, unit: str | None = None) -> Self:
+    def fit(self, data: Any, text: str | None = None, unit: str | None = None, *, anyway: bool = False) -> Self:
         """Learn topics from texts. Every fit spends its budget anew; a `ledger` keeps several within one total.
 
         Parameters
@@ -133,15 +134,21 @@ class PrivateTopics(NotebookView, BaseEstimator):
         text : the column of the texts, in a frame, in dicts or in a file (there "text" if None).
         unit : the column that says who a text belongs to (a patient): then users are protected with all their texts,
             else single texts are.
+        anyway : fit even where the plan expects one topic, or hardly any word, of settings and public numbers; else
+            such a fit is refused with a `PrivacyError`, before anything is charged.
         """
         caller = f"{type(self).__name__}.fit"
         tokeniser = self._tokeniser()
         known, words = self._public(data, tokeniser)
         ledger = self._opened_ledger(unit)
         texts = texts_of(data, text, unit, caller)
-        model = PrivateSpectralLDA(self.n_topics, ledger=ledger, **{name: getattr(self, name) for name in SAME_NAMES})
+        charged = ledger if anyway else PlannedLedger(ledger, wording=PYTHON)
+        model = PrivateSpectralLDA(
+            self.n_topics, ledger=charged, **{name: getattr(self, name) for name in SAME_NAMES}
+        )
         progress = progress_of(self.verbose, type(self).__name__)
-        self.model_ = fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
+        fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
+        self.model_ = model.set_params(ledger=ledger)
         self.text_ = text
         self.reliability_ = None
         return self
@@ -159,7 +166,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
 
         if isinstance(data, str):
             raise InputError(f"{caller} takes texts. {ONE_TEXT}")
-        if text is None and has_columns(data):
+        if text is None and self.text_ is not None and has_columns(data):
             text = self.text_
         parts = list(text_proportions(self.model_, texts_of(data, text, None, caller), self.n_jobs))
         found = np.concatenate(parts) if parts else np.empty((0, len(self.components_)))
@@ -167,9 +174,11 @@ class PrivateTopics(NotebookView, BaseEstimator):
             warn_user(unknown_line(unknown, len(found)), UserWarning)
         return pandas.DataFrame(found, index=index_of(data), columns=self.get_feature_names_out())
 
-    def fit_transform(self, data: Any, text: str | None = None, unit: str | None = None) -> Any:
+    def fit_transform(
+        self, data: Any, text: str | None = None, unit: str | None = None, *, anyway: bool = False
+    ) -> Any:
         """`fit`, then `transform` of the same texts: the proportions are not private."""
-        return self.fit(data, text, unit).transform(data)
+        return self.fit(data, text, unit, anyway=anyway).transform(data)
 
     @property
     def topics_(self) -> tuple[Topic, ...]:

@@ -29,6 +29,7 @@ class ClassShares:
     ----------
     classes : the public list, in its order.
     words : the most probable words of each topic.
+    labels : the label of each topic, as everywhere else.
     released : the noisy sums, classes × topics: of topic proportions, so a row adds up to the size of its class.
     sigma : the standard deviation of the noise on each of them.
     privacy : `PrivacyStatement` of this release.
@@ -43,6 +44,7 @@ class ClassShares:
 
     classes: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]
+    labels: tuple[str, ...]
     released: np.ndarray
     sigma: float
     privacy: PrivacyStatement
@@ -88,7 +90,10 @@ class ClassShares:
             "by": self.by,
             "coverage": self.coverage,
             "sigma": self.sigma,
-            "topics": [{"topic": index, "words": list(words)} for index, words in enumerate(self.words)],
+            "topics": [
+                {"topic": index, "label": label, "words": list(words)}
+                for index, (label, words) in enumerate(zip(self.labels, self.words, strict=True))
+            ],
             "classes": classes,
             "privacy": self.privacy.to_dict(),
         }
@@ -101,14 +106,14 @@ class ClassShares:
         """A line for each class and topic; shares are left empty for a class that is too small to say."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["class", "size", "size_low", "size_high", "topic", "words", "share", "low", "high"])
+        writer.writerow(["class", "size", "size_low", "size_high", "topic", "label", "words", "share", "low", "high"])
         found = self._estimates
         for row, name in enumerate(self.classes):
             sizes = [f"{value:.1f}" for value in (found.sizes[row], found.sizes_low[row], found.sizes_high[row])]
-            for topic, words in enumerate(self.words):
+            for topic, (label, words) in enumerate(zip(self.labels, self.words, strict=True)):
                 shares = found.shares[row, topic], found.low[row, topic], found.high[row, topic]
                 shown = ["" if math.isnan(value) else f"{value:.5f}" for value in shares]
-                writer.writerow([name, *sizes, topic, " ".join(words), *shown])
+                writer.writerow([name, *sizes, topic, label, " ".join(words), *shown])
         return file.getvalue()
 
 

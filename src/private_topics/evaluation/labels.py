@@ -45,7 +45,8 @@ def labels(model: Any, vectors: Any = None) -> list[str]:
     for topic in np.argsort(-shares, kind="stable").tolist():
         leading = np.argsort(-components[topic], kind="stable")[: min(LEADING, len(words))].tolist()
         leading = [word for word in leading if components[topic, word] > 0]
-        candidates = [word for word in order[topic].tolist() if word in set(leading)]
+        among = set(leading)
+        candidates = [word for word in order[topic].tolist() if word in among]
         if table is not None:
             candidates = _nearest(candidates, components[topic], leading[:CENTRAL], table)
         free = [word for word in candidates if word not in taken]

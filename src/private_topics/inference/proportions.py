@@ -3,120 +3,183 @@
 The fits take a fixed number of rounds (`fold_in.py`): what they add up must be the same on every machine. Here
 nothing is added up over documents, so each goes on until its proportions no longer move. Plain rounds approach the
 fixed point slowly where two topics share words; after a few of them, every second one is extrapolated along the way
-that the last two took (SQUAREM: Varadhan & Roland 2008, scheme S3). A document's result is a function of its
-own counts and the model alone.
+that the last two took (SQUAREM: Varadhan & Roland 2008, scheme S3). Several documents are at work side by side, the
+longest first, and where one comes to rest the next takes its lane. A document's result is a function of its own
+counts and the model alone.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
 
-from private_topics.inference.word_lanes import LANES, extrapolate, next_gamma, pulls, ratios, way_over_bend
+from private_topics.inference.document_lanes import (
+    LANES,
+    TINY,
+    TOPICS,
+    extrapolate,
+    next_gamma,
+    pulls,
+    ratios,
+    way_over_bend,
+)
 
-PLAIN_ROUNDS, MOST_ROUNDS = 3, 100
+PLAIN_ROUNDS, MOST_ROUNDS = 4, 100
 STILL = 1e-5
 """A document is at rest where no proportion moves by more in a round."""
 FIRST_STRIDE = 4.0
-TOGETHER = 256
+TOGETHER = 1024
 """Documents of one parallel task."""
+NUMBER = np.float32
+
+
+class Lanes(NamedTuple):
+    """The documents at work: vectors of single-precision numbers, and what is known of each lane."""
+
+    panel: np.ndarray
+    counts: np.ndarray
+    ratio: np.ndarray
+    prior: np.ndarray
+    gamma: np.ndarray
+    length: np.ndarray
+    stride: np.ndarray
+    document: np.ndarray
+    different: np.ndarray
+    rounds: np.ndarray
+
+
+def word_weights(word_topics: np.ndarray) -> np.ndarray:
+    """What `proportions` needs of a model's words × topics: only the weights of a word beside one another matter."""
+    largest = word_topics.max(axis=1, keepdims=True)
+    weights: np.ndarray = np.divide(word_topics, largest, out=np.zeros_like(word_topics), where=largest > 0)
+    return np.ascontiguousarray(weights, dtype=NUMBER)
 
 
 def proportions(
-    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, word_topics: np.ndarray, prior: np.ndarray
+    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, weights: np.ndarray, prior: np.ndarray
 ) -> np.ndarray:
     """Topic proportions (documents × topics, rows sum to one), by all threads that numba has."""
     found = np.empty((len(indptr) - 1, len(prior)))
-    _in_parallel(indptr, words, counts, word_topics, prior, found)
+    _in_parallel(indptr, words, counts, weights, prior, found)
     return found
 
 
 def proportions_of_some(
-    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, word_topics: np.ndarray, prior: np.ndarray
+    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, weights: np.ndarray, prior: np.ndarray
 ) -> np.ndarray:
     """The same numbers by the calling thread, without the interpreter's lock."""
     found = np.empty((len(indptr) - 1, len(prior)))
-    _of_some(indptr, words, counts, word_topics, prior, 0, len(found), found)
+    _of_some(indptr, words, counts, weights, prior, 0, len(found), found)
     return found
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _in_parallel(indptr, words, counts, word_topics, prior, found):  # type: ignore[no-untyped-def]
+def _in_parallel(indptr, words, counts, weights, prior, found):  # type: ignore[no-untyped-def]
     for task in prange((len(found) + TOGETHER - 1) // TOGETHER):
         first = task * TOGETHER
-        _of_some(indptr, words, counts, word_topics, prior, first, min(first + TOGETHER, len(found)), found)
+        _of_some(indptr, words, counts, weights, prior, first, min(first + TOGETHER, len(found)), found)
 
 
-@njit(cache=True, fastmath=True, nogil=True)
-def _of_some(indptr, words, counts, word_topics, prior, first, last, found):  # type: ignore[no-untyped-def]
-    k, most = len(prior), 0
-    for n in range(first, last):
-        most = max(most, indptr[n + 1] - indptr[n])
-    topics, most = _whole(k), _whole(most)
-    panel, row_counts, ratio = np.zeros(most * topics), np.empty(most), np.empty(most)
-    states, padded = np.empty((4, topics)), np.ones(topics)
-    padded[:k] = prior
-    gamma, once, twice, pull = states[0], states[1], states[2], states[3]
-    for n in range(first, last):
-        start, different, length = indptr[n], indptr[n + 1] - indptr[n], 0.0
-        rows = _whole(different)
-        for w in range(different):
-            base, word = (w // LANES) * topics * LANES + w % LANES, words[start + w]
-            for a in range(k):
-                panel[base + a * LANES] = word_topics[word, a]
-            row_counts[w] = counts[start + w]
-            length += row_counts[w]
-        for w in range(different, rows):
-            base = (w // LANES) * topics * LANES + w % LANES
-            for a in range(k):
-                panel[base + a * LANES] = 0.0
-            row_counts[w] = 0.0
-        _settle(panel, row_counts, rows, padded, k, length, gamma, once, twice, pull, ratio)
-        total = 0.0
-        for a in range(k):
-            total += gamma[a]
-        for a in range(k):
-            found[n, a] = gamma[a] / total
+@njit(cache=True, nogil=True)
+def _of_some(indptr, words, counts, weights, prior, first, last, found):  # type: ignore[no-untyped-def]
+    if first >= last:
+        return
+    k, room = len(prior), (len(prior) + TOPICS - 1) // TOPICS * TOPICS
+    order = first + np.argsort(indptr[first:last] - indptr[first + 1 : last + 1])  # the longest first
+    lanes = _empty_lanes(indptr[order[0] + 1] - indptr[order[0]], room, prior)
+    once, twice, pull = np.ones(room * LANES, NUMBER), np.ones(room * LANES, NUMBER), np.ones(room * LANES, NUMBER)
+    moved, reach = np.empty(LANES, NUMBER), np.empty(LANES, NUMBER)
+    upcoming = min(LANES, len(order))
+    at_work = upcoming
+    for lane in range(upcoming):
+        _take(lanes, lane, order[lane], indptr, words, counts, weights, prior)
+    while at_work:
+        rows = max(lanes.different)
+        _round(lanes, rows, k, room, lanes.gamma, pull, once, moved)
+        _round(lanes, rows, k, room, once, pull, twice, moved)
+        way_over_bend(lanes.gamma, once, twice, k, reach)
+        _limit(lanes, reach)
+        extrapolate(lanes.gamma, once, twice, lanes.prior, k, reach)
+        for lane in range(LANES):
+            n = lanes.document[lane]
+            if n < 0 or (moved[lane] > STILL * lanes.length[lane] and lanes.rounds[lane] < MOST_ROUNDS):
+                continue
+            _normalise(twice, lane, found[n])
+            if upcoming < len(order):
+                _take(lanes, lane, order[upcoming], indptr, words, counts, weights, prior)
+                upcoming += 1
+            else:
+                lanes.document[lane], lanes.different[lane] = -1, 0
+                at_work -= 1
 
 
-@njit(cache=True, inline="always")
-def _whole(count):  # type: ignore[no-untyped-def]
-    """Rounded up to whole vectors."""
-    return (count + LANES - 1) // LANES * LANES
-
-
-@njit(cache=True, fastmath=True, nogil=True)
-def _settle(panel, counts, rows, prior, k, length, gamma, once, twice, pull, ratio):  # type: ignore[no-untyped-def]
-    """Leave the posterior Dirichlet parameters of a document in `gamma`. Topics beyond the k-th stay as they are."""
-    still, stride = STILL * length, FIRST_STRIDE
+@njit(cache=True, nogil=True)
+def _empty_lanes(rows, room, prior):  # type: ignore[no-untyped-def]
+    padded = np.ones(room * LANES, NUMBER)
     for a in range(len(prior)):
-        gamma[a] = prior[a] + (length / k if a < k else 0.0)
-    for _ in range(PLAIN_ROUNDS):
-        moved = _round(panel, counts, rows, prior, gamma, pull, ratio, once)
-        for a in range(len(prior)):
-            gamma[a] = once[a]
-        if moved <= still:
-            return
-    for _ in range((MOST_ROUNDS - PLAIN_ROUNDS) // 2):
-        moved = _round(panel, counts, rows, prior, gamma, pull, ratio, once)
-        if moved <= still:
-            twice = once
-            break
-        moved = _round(panel, counts, rows, prior, once, pull, ratio, twice)
-        if moved <= still:
-            break
-        reach = max(1.0, np.sqrt(way_over_bend(gamma, once, twice, len(prior))))
-        if reach > stride:
-            reach, stride = stride, 4.0 * stride
-        extrapolate(gamma, once, twice, prior, len(prior), reach)
-    for a in range(len(prior)):
-        gamma[a] = twice[a]
+        padded[a * LANES : (a + 1) * LANES] = max(prior[a], TINY)
+    return Lanes(
+        np.zeros(rows * room * LANES, NUMBER),
+        np.zeros(rows * LANES, NUMBER),
+        np.empty(rows * LANES, NUMBER),
+        padded,
+        padded.copy(),
+        np.zeros(LANES, NUMBER),
+        np.ones(LANES, NUMBER),
+        np.full(LANES, -1, np.int64),
+        np.zeros(LANES, np.int64),
+        np.zeros(LANES, np.int64),
+    )
 
 
-@njit(cache=True, fastmath=True, nogil=True, inline="always")
-def _round(panel, counts, rows, prior, gamma, pull, ratio, out):  # type: ignore[no-untyped-def]
-    """One round of mean-field inference, `out` from `gamma`; how far it moved."""
-    topics = len(prior)
-    pulls(gamma, topics, pull)
-    ratios(panel, pull, counts, rows, topics, ratio)
-    return next_gamma(panel, ratio, rows, topics, prior, pull, gamma, out)
+@njit(cache=True, nogil=True)
+def _take(lanes, lane, n, indptr, words, counts, weights, prior):  # type: ignore[no-untyped-def]
+    """Let a document start in a lane."""
+    k, room = len(prior), len(lanes.prior) // LANES
+    start, rows = indptr[n], indptr[n + 1] - indptr[n]
+    length = 0.0
+    for row in range(rows):
+        word, base = words[start + row], row * room * LANES + lane
+        for a in range(k):
+            lanes.panel[base + a * LANES] = weights[word, a]
+        lanes.counts[row * LANES + lane] = counts[start + row]
+        length += counts[start + row]
+    for row in range(rows, lanes.different[lane]):  # a count of zero adds nothing, whatever stands in the panel
+        lanes.counts[row * LANES + lane] = 0.0
+    for a in range(k):
+        lanes.gamma[a * LANES + lane] = lanes.prior[a * LANES + lane] + length / k
+    lanes.document[lane], lanes.different[lane], lanes.rounds[lane] = n, rows, 0
+    lanes.length[lane], lanes.stride[lane] = length, FIRST_STRIDE
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _round(lanes, rows, k, room, gamma, pull, out, moved):  # type: ignore[no-untyped-def]
+    """One round of mean-field inference, `out` from `gamma`; `moved` is how far that is."""
+    pulls(gamma, k, pull)
+    ratios(lanes.panel, pull, lanes.counts, rows, k, room, lanes.ratio)
+    next_gamma(lanes.panel, lanes.ratio, rows, room, lanes.prior, pull, gamma, out, moved)
+
+
+@njit(cache=True, nogil=True)
+def _limit(lanes, reach):  # type: ignore[no-untyped-def]
+    """How far to extrapolate, from the squared way over bend: not at all at first, then by strides that may grow."""
+    for lane in range(LANES):
+        lanes.rounds[lane] += 2
+        wanted = max(NUMBER(1.0), np.sqrt(reach[lane]))
+        if lanes.rounds[lane] <= PLAIN_ROUNDS:
+            wanted = NUMBER(1.0)
+        elif wanted > lanes.stride[lane]:
+            wanted = lanes.stride[lane]
+            lanes.stride[lane] *= NUMBER(4.0)
+        reach[lane] = wanted
+
+
+@njit(cache=True, nogil=True)
+def _normalise(gamma, lane, row):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for a in range(len(row)):
+        total += gamma[a * LANES + lane]
+    for a in range(len(row)):
+        row[a] = gamma[a * LANES + lane] / total

@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from private_topics.errors import PrivacyError
 from private_topics.planning.constants import COMMON_WEIGHT, PRECISION
 from private_topics.planning.plan import ENGLISH, Plan, plan
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger import unledgered
 from private_topics.privacy.ledger.binding import Binding
-from private_topics.privacy.ledger.in_memory import Ledger
+from private_topics.privacy.ledger.in_memory import Ledger, keeps_rows, told_to
 from private_topics.privacy.ledger.reservations import Reservation
 from private_topics.privacy.neighbours import REPLACE, Neighbours
 from private_topics.releases.candidates import CHOSEN_WORDS, FEWEST_LIKELY, FEWEST_WORDS, usual_units_to_stand_out
@@ -28,12 +29,30 @@ PRIVATE, CANDIDATES = "private", "candidates"
 """Vocabularies that are released, as a row of a ledger names them."""
 
 
+class Wording(NamedTuple):
+    """What the caller's means are called where it asked."""
+
+    word_list: str
+    vocabulary: str
+    knowledge: str
+    anyway: str
+
+
+COMMAND = Wording(
+    "--vocabulary FILE or list:LANGUAGE", "--vocabulary", "--knowledge", "With --anyway it is fitted all the same."
+)
+PYTHON = Wording(
+    "vocabulary=[…] or 'list:english'", "vocabulary", "knowledge", "With anyway=True it is fitted all the same."
+)
+
+
 def hopeless(
     budget: PrivacyBudget,
     settings: Mapping[str, Any],
     *,
     neighbours: Neighbours = REPLACE,
     most_units: int | None = None,
+    wording: Wording = COMMAND,
 ) -> str | None:
     """Why nothing is to be expected of a fit with these settings, and what would help; None where something is.
 
@@ -49,7 +68,9 @@ def hopeless(
         return (
             f"Hardly any word would be found: with {_units(n_units, settings)} and epsilon {budget.epsilon:g} fewer "
             f"than {FEWEST_WORDS} words of ordinary text reach the threshold of the vocabulary; from about "
-            f"{_about(needed)} on they do. {_HELP_WITH_WORDS}"
+            f"{_about(needed)} on they do. What helps: more documents, a larger epsilon, or public knowledge: a "
+            f"public list of words ({wording.word_list}), or candidates with public word vectors "
+            f"({wording.knowledge})."
         )
     plans = [
         _plan(budget, settings, n_units, n_words, neighbours, informed) for n_words in _sizes(settings, informed)
@@ -58,7 +79,7 @@ def hopeless(
         best = min(plans, key=lambda forecast: forecast.documents_needed)
         return (
             f"One topic is all that the plan expects of {_units(n_units, settings)} at epsilon {budget.epsilon:g}, "
-            f"of {best.n_components} asked for: the word frequencies. {_what_helps(best, informed)}"
+            f"of {best.n_components} asked for: the word frequencies. {_what_helps(best, informed, wording)}"
         )
     return None
 
@@ -66,24 +87,26 @@ def hopeless(
 class PlannedLedger(Ledger):
     """A ledger, or None where there is none, that refuses what the plan calls hopeless before it is charged."""
 
-    def __init__(self, ledger: Any, *, most_units: int | None = None) -> None:
-        self._ledger, self._most_units = ledger, most_units
+    def __init__(self, ledger: Any, *, most_units: int | None = None, wording: Wording = COMMAND) -> None:
+        self._ledger, self._most_units, self._wording = ledger, most_units, wording
         self.request = getattr(ledger, "request", None)
 
     def reserve(self, budget: PrivacyBudget, **kind: Any) -> Any:
         settings, neighbours = kind.get("settings") or {}, kind.get("neighbours") or REPLACE
-        found = hopeless(budget, settings, neighbours=neighbours, most_units=self._most_units)
+        wording = self._wording
+        found = hopeless(budget, settings, neighbours=neighbours, most_units=self._most_units, wording=wording)
         if found is not None:
-            raise PrivacyError(
-                f"Refused before anything was charged. {found} With --anyway it is fitted all the same."
-            )
-        return None if self._ledger is None else self._ledger.reserve(budget, **kind)
+            raise PrivacyError(f"Refused before anything was charged. {found} {wording.anyway}")
+        if self._ledger is None:
+            return unledgered.count(budget, settings)
+        return self._ledger.reserve(budget, **told_to(self._ledger, kind))
 
     def finish(self, entry: Any, **noted: Any) -> None:
-        self._ledger.finish(entry, **noted)
+        if keeps_rows(self._ledger):
+            self._ledger.finish(entry, **noted)
 
     def require(self, unit: str | None = None, neighbours: str | None = None) -> None:
-        if self._ledger is not None:
+        if isinstance(self._ledger, Ledger):
             self._ledger.require(unit, neighbours)
 
     def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
@@ -93,12 +116,6 @@ class PlannedLedger(Ledger):
     def _bound(self) -> tuple[Binding, Sequence[str]]:
         bound: tuple[Binding, Sequence[str]] = self._ledger._bound()
         return bound
-
-
-_HELP_WITH_WORDS = (
-    "What helps: more documents, a larger epsilon, or public knowledge: a public list of words (--vocabulary FILE or "
-    "list:LANGUAGE), or candidates with public word vectors (--knowledge)."
-)
 
 
 def _units_for_words(
@@ -150,7 +167,7 @@ def _carries_one(forecast: Plan) -> bool:
     return replace(forecast, n_documents=math.ceil(PRECISION * forecast.n_documents)).expected_topics <= 1
 
 
-def _what_helps(forecast: Plan, informed: bool) -> str:
+def _what_helps(forecast: Plan, informed: bool, wording: Wording) -> str:
     def two(**other: Any) -> bool:
         return replace(forecast, **other).expected_topics > 1
 
@@ -158,8 +175,8 @@ def _what_helps(forecast: Plan, informed: bool) -> str:
     more = next((n for n in _grown(forecast.n_documents) if two(n_documents=n)), None)
     helps = [] if more is None else [f"about {_about(more)} documents or users"]
     helps += [f"epsilon {epsilons[0]:g}"] if epsilons else []
-    helps += [] if informed else ["public knowledge of the words (--knowledge)"]
-    helps += ["fewer words (--vocabulary)"] if not helps else []
+    helps += [] if informed else [f"public knowledge of the words ({wording.knowledge})"]
+    helps += [f"fewer words ({wording.vocabulary})"] if not helps else []
     return f"What helps: {', or '.join(helps)}."
 
 

@@ -43,8 +43,13 @@ def write_shares(
     largest = next(end for end in ENDS_OF_AXES if end >= highest)
     picture = line_picture if is_series(found.classes) else bar_picture
     topics = [
-        {"index": topic, "words": ", ".join(map(printable, words)), "picture": picture(found, topic, largest)}
-        for topic, words in enumerate(found.words)
+        {
+            "index": topic,
+            "label": printable(label),
+            "words": ", ".join(map(printable, words)),
+            "picture": picture(found, topic, largest),
+        }
+        for topic, (label, words) in enumerate(zip(found.labels, found.words, strict=True))
     ]
     context = {
         "title": title,

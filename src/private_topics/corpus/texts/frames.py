@@ -122,7 +122,7 @@ def _existing(path: str | os.PathLike[str], caller: str) -> Path:
 
 def _rows(data: Any) -> Sequence[Any] | None:
     """`data` where it is a list of dicts."""
-    is_rows = isinstance(data, list | tuple) and len(data) > 0 and any(isinstance(row, dict) for row in data)
+    is_rows = isinstance(data, list | tuple) and any(issubclass(kind, dict) for kind in set(map(type, data)))
     return data if is_rows else None
 
 

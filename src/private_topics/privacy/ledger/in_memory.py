@@ -196,18 +196,10 @@ class FitAccount:
     def reserve(self, budget: PrivacyBudget, **kind: Any) -> None:
         """What a run calls before its first draw; without a ledger the fit is only counted (`unledgered.py`)."""
         if self._ledger is None:
-            if self._settings.get("private", True) and self._settings.get("calibration", "proved") == "proved":
-                unledgered.UNLEDGERED.add(budget)
+            unledgered.count(budget, self._settings)
             return
-        if self._keeps_rows:
-            kind |= {"settings": self._settings, "ids": self._ids, "day": self._day}
-        if self._keeps_rows or isinstance(self._ledger, Ledger):
-            kind |= self._kind
-        self._row = self._ledger.reserve(budget, **kind)
-
-    @property
-    def _keeps_rows(self) -> bool:
-        return hasattr(self._ledger, "finish")
+        known = kind | self._kind | {"settings": self._settings, "ids": self._ids, "day": self._day}
+        self._row = self._ledger.reserve(budget, **told_to(self._ledger, known))
 
     def protects(self, unit: str, ids: Iterable[Any] | None = None) -> None:
         """Say what the units are, and their ids where they have any: confidential, read when the fit reserves."""
@@ -219,8 +211,19 @@ class FitAccount:
 
     def finish(self, digest: Callable[[], str]) -> None:
         """Note the end; `digest` gives the SHA-256 of the file of what the fit made."""
-        if self._row is not None and self._keeps_rows:
+        if self._row is not None and keeps_rows(self._ledger):
             self._ledger.finish(self._row, results=self._results, digest=digest())
+
+
+def keeps_rows(ledger: Any) -> bool:
+    return hasattr(ledger, "finish")
+
+
+def told_to(ledger: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """What `reserve` is told of all that is known of a fit: rows want everything, any other object the cost alone."""
+    for_rows, for_ledgers = {"settings", "ids", "day"}, {"unit", "neighbours"}
+    left_out = set() if keeps_rows(ledger) else for_rows if isinstance(ledger, Ledger) else for_rows | for_ledgers
+    return {name: value for name, value in known.items() if name not in left_out}
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ Which corpus a fit was on is not known here, so this refuses nothing: it warns o
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from private_topics.errors import warn_user
 from private_topics.privacy.budget import PrivacyBudget
@@ -36,3 +38,9 @@ class Tally:
 
 
 UNLEDGERED = Tally()
+
+
+def count(budget: PrivacyBudget, settings: Mapping[str, Any]) -> None:
+    """Count a fit without a ledger, where it has a cost to count: known noise and unproved calibrations have none."""
+    if settings.get("private", True) and settings.get("calibration", "proved") == "proved":
+        UNLEDGERED.add(budget)
