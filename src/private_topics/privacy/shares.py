@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,16 @@ class NoiseShares:
 def mu_of_sites(epsilon: float, delta: float, shares: NoiseShares) -> float:
     """For a forecast: sensitivity over noise of a run over these sites, as `mu_of_budget` is for one alone."""
     return shares.mu(math.sqrt(2 * rho_of_budget(epsilon, delta) * (1.0 - SET_ASIDE)))
+
+
+def mu_of_shares(releases: Iterable[Any]) -> float | None:
+    """That of a run over sites, from the lines of its statement: where sites had left, of its noisiest release.
+
+    None where noise was not drawn in shares.
+    """
+    shared = [line for line in releases if line.kind == SharedGaussianEvent.__name__]
+    found = [line.sensitivity / line.sigma / math.sqrt(line.share) for line in shared]
+    return min(found) * math.sqrt(1.0 - SET_ASIDE) if found else None
 
 
 class SharedRun(PrivateRun):
