@@ -3,8 +3,8 @@
 One real fit over sites is watched. The adversary knows every document but the canaries, every released value, and all
 that the colluding sites hold; it subtracts their part of each total and is left with the sum of the honest sites. Is
 a canary one document or another? Adaptive composition holds the released values of that fit fixed, and every trial
-draws all its releases anew, by the runs of the honest sites. Bounds hold with probability 1 - 1e-4; the chi-squared
-test has a false-alarm rate of 1e-6. Seeds are fixed.
+draws all its releases anew, by the runs of the honest sites. Bounds hold with probability 1 - 1e-4 each, the
+chi-squared tests have a false-alarm rate of 1e-6 each. Seeds are fixed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from private_topics.privacy.shares import NoiseShares, SharedRun
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
 SITES, HONEST, BUDGET = 5, 2, PrivacyBudget(6.0, 1e-6)
 WORDS = [f"word{number}" for number in range(8)]
-TRIALS, LEVEL, TARGET = 1600, 1e-4, 2.2
+TRIALS, LEVEL, TARGET, FALSE_ALARM = 1600, 1e-4, 2.2, 1e-6
 FIRST, SECOND = "clinic-00", "clinic-01"  # the honest ones; the canaries are at the first
 
 
@@ -159,17 +159,23 @@ class Watched:
         return total - sum(self.sent[name][release + 1] for name in self.sent if name not in (FIRST, SECOND))
 
     def noise_left(self):
-        """Squared, in units of what was charged, over all releases; and how many numbers were drawn."""
-        square = 0.0
+        """Squared, in units of what was charged, and how many numbers were drawn: for each release and for all."""
+        found = []
         for release, (first, second) in enumerate(zip(self.held[FIRST], self.held[SECOND], strict=True)):
             left = first.read(self.view(release)) - values_of(first.aggregate) - values_of(second.aggregate)
-            square += float((first.in_real_units(left) ** 2).sum()) / charged(self.events[release]) ** 2
-        return square, sum(event.coordinates for event in self.events)
+            square = float((first.in_real_units(left) ** 2).sum()) / charged(self.events[release]) ** 2
+            found.append((square, self.events[release].coordinates))
+        return [*found, tuple(map(sum, zip(*found, strict=True)))]
 
 
 def charged(event):
     """The noise that the accountant was told of."""
     return event.sensitivity / event.mu
+
+
+def too_little(noise):
+    """Where the noise is less than was charged."""
+    return [bool(square < chi2.ppf(FALSE_ALARM, draws)) for square, draws in noise]
 
 
 watch = cache(Watched)
@@ -198,9 +204,9 @@ class Trial:
         run._afford = lambda event, share: None  # a trial has the budget of the whole fit
         return run
 
-    def score(self, canaries):
-        """The log-likelihood ratio of all releases together, but for a constant."""
-        score = 0.0
+    def scores(self, canaries):
+        """The log-likelihood ratio of each release, but for a constant."""
+        scores = []
         for release, event in enumerate(self.fit.events):
             total = 0
             for name, run in self.runs.items():
@@ -211,17 +217,18 @@ class Trial:
                     run.release(held.query, aggregate, held.share)
                 total = total + held.read(self.sent) - values_of(held.aggregate)
             seen = self.fit.held[FIRST][release].in_real_units(total)
-            score += float((seen * self.moved[release]).sum()) / charged(event) ** 2
-        return score
+            scores.append(float((seen * self.moved[release]).sum()) / charged(event) ** 2)
+        return scores
 
 
 def found(fit, noiseless=()):
-    """A lower bound on the mu of the whole fit, for one canary."""
+    """Lower bounds on mu for one canary: of the whole fit, and of each release."""
     trial = Trial(fit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SharedRun, "_draw", drawing(noiseless))
-        without, within = (np.array([trial.score(canaries) for _ in range(TRIALS // 2)]) for canaries in (0, 1))
-    return mu_of_scores(without, within, LEVEL, 0.1) / fit.copies
+        without, within = (np.array([trial.scores(canaries) for _ in range(TRIALS // 2)]) for canaries in (0, 1))
+    one_by_one = [mu_of_scores(*pair, LEVEL, 0.1) / fit.copies for pair in zip(without.T, within.T, strict=True)]
+    return mu_of_scores(without.sum(axis=1), within.sum(axis=1), LEVEL, 0.1) / fit.copies, one_by_one
 
 
 def test_the_fit_is_one_with_topics_and_its_charge_is_the_stated_epsilon():
@@ -235,24 +242,25 @@ def test_the_fit_is_one_with_topics_and_its_charge_is_the_stated_epsilon():
 
 
 def test_what_colluding_sites_leave_of_the_noise_is_what_was_charged():
-    """In the real rounds, over all numbers of all releases."""
-    square, draws = watch().noise_left()
-    low, high = chi2.ppf([5e-7, 1 - 5e-7], draws)
-    assert low < square < high
-    square, draws = watch(noiseless=(SECOND,)).noise_left()
-    assert square < low
+    """In the real rounds; and less where honest sites draw nothing."""
+    noise = watch().noise_left()
+    assert not any(too_little(noise))
+    assert not any(square > chi2.isf(FALSE_ALARM, draws) for square, draws in noise)
+    assert all(too_little(watch(noiseless=(FIRST, SECOND)).noise_left()))
+    assert too_little(watch(noiseless=(SECOND,)).noise_left())[-1]
 
 
 def test_colluding_sites_win_no_more_than_the_stated_epsilon():
     fit = watch()
-    bound = found(fit)
+    bound, one_by_one = found(fit)
     assert 0.5 * fit.mu < bound <= fit.mu
     assert epsilon_of(bound, BUDGET.delta) <= BUDGET.epsilon
+    assert all(one <= event.mu for one, event in zip(one_by_one, fit.events, strict=True))
 
 
 @pytest.mark.parametrize("noiseless", [(FIRST, SECOND), (SECOND,)], ids=["all", "one of two"])
 def test_they_win_more_where_honest_sites_draw_no_noise(noiseless):
     fit = watch()
-    bound = found(fit, noiseless)
+    bound, _ = found(fit, noiseless)
     assert bound > fit.mu
     assert epsilon_of(bound, BUDGET.delta) > BUDGET.epsilon
