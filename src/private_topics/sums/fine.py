@@ -17,6 +17,7 @@ import numpy as np
 from private_topics.sums.frame_second import ClippedFrameSecond
 from private_topics.sums.quantised import SMALLEST_ROW, QuantisedSecond
 from private_topics.sums.unit_sums import ClippedFrameMoments, Totals
+from private_topics.threads import one_order
 
 LIMB, ROWS = 22, 512  # 512 products of two limbs stay below 2^53
 COEFFICIENT_BITS = 43
@@ -181,14 +182,16 @@ def _times(masses: list[np.ndarray], rows: list[np.ndarray]) -> list[np.ndarray]
 def _sum_of_products(blocks: Iterator[tuple[list[np.ndarray], list[np.ndarray]]]) -> list[np.ndarray]:
     """`Σ left' right` over blocks of rows, as int64 digits of which the last has the sign."""
     digits: list[np.ndarray] = []
-    for left, right in blocks:
-        digits = digits or [np.zeros((left[0].shape[1], right[0].shape[1]), np.int64) for _ in (*left, *right, 0)]
-        for i, one in enumerate(left):
-            for j, other in enumerate(right):
-                digits[i + j] += (one.T @ other).astype(np.int64)
-        for place in range(len(digits) - 1):
-            digits[place + 1] += digits[place] >> LIMB
-            digits[place] &= (1 << LIMB) - 1
+    with one_order():  # exact in any; but several threads have too little to do
+        for left, right in blocks:
+            if not digits:
+                digits = [np.zeros((left[0].shape[1], right[0].shape[1]), np.int64) for _ in (*left, *right, 0)]
+            for i, one in enumerate(left):
+                for j, other in enumerate(right):
+                    digits[i + j] += (one.T @ other).astype(np.int64)
+            for place in range(len(digits) - 1):
+                digits[place + 1] += digits[place] >> LIMB
+                digits[place] &= (1 << LIMB) - 1
     return digits
 
 
