@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from command_support import ran
+from dying_coordinator import LAST_ROUND
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
@@ -24,6 +26,7 @@ from private_topics.engines.sites.transport import SiteListener, self_signed
 from private_topics.errors import EngineError
 
 COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
+DYING = Path(__file__).with_name("dying_coordinator.py")
 HOST = "127.0.0.1"
 NAMES = ["clinic-1", "clinic-2", "clinic-3"]
 WORDS = ["appointment", "bill", "car", "clean", "cold", "doctor", "food", "kind", "night", "nurse", "pain", "park"]
@@ -179,6 +182,58 @@ def test_a_coordinator_that_is_killed_before_the_first_round_costs_nothing(clini
     assert statuses == {"clinic-1": 1, "clinic-2": 1}
     assert all("The connection to the coordinator is lost." in text for text in messages.values())
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("when", "whole"), [("one has heard", NAMES[:1]), ("all have ended", NAMES)])
+def test_a_coordinator_that_is_killed_after_the_last_round_leaves_whole_models_or_none(clinics, when, whole):
+    """Who has heard the last sums needs nobody any more; who has not ends without a model. All are charged once."""
+    command = [sys.executable, str(DYING), str(clinics.folder), when]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as coordinator:
+        port = int(coordinator.stdout.readline())
+        for name in NAMES:
+            clinics.start(name, port)
+        statuses, messages = clinics.statuses()
+    assert coordinator.returncode == -signal.SIGKILL
+    assert statuses == {name: 0 if name in whole else 1 for name in NAMES}, messages
+    assert [clinics.model(name).exists() for name in NAMES] == [name in whole for name in NAMES]
+    models = [load(clinics.model(name)) for name in whole]
+    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
+    assert all(len(model.privacy_.releases) == LAST_ROUND for model in models)
+    lost = [messages[name] for name in NAMES if name not in whole]
+    assert all("lost. What was charged stays charged." in text and "Traceback" not in text for text in lost)
+    assert [clinics.charged(name) for name in NAMES] == [1, 1, 1]
+
+
+@pytest.mark.process
+def test_a_site_that_is_restarted_in_a_fit_is_left_out_and_pays_once(clinics):
+    """It has forgotten what was agreed: it begins at the first round, where nobody else is."""
+    again = []
+
+    def restarting(listener):
+        def ask(messages):
+            first = unpacked(next(iter(messages.values())), "begin", "keys", "total", "stop")
+            if first.kind == "begin" and first.number("round") == 3 and not again:
+                clinics.kill("clinic-2")
+                clinics.processes.pop("clinic-2").communicate()
+                while "clinic-2" in listener._there():
+                    time.sleep(0.01)
+                clinics.start("clinic-2", listener.port)
+                again.append(listener.wait(TIME))
+            return listener.ask(messages)
+
+        return ask
+
+    coordinator, problem, statuses, messages = coordinated(clinics, restarting)
+    assert again == [NAMES]
+    assert problem is None
+    assert coordinator.left == ["clinic-2"]
+    assert statuses == {"clinic-1": 0, "clinic-2": 1, "clinic-3": 0}, messages
+    assert "The coordinator has ended the fit" in messages["clinic-2"]
+    assert not clinics.model("clinic-2").exists()
+    assert [clinics.charged(name) for name in NAMES] == [1, 1, 1]
+    names = [release.name for release in load(clinics.model("clinic-1")).privacy_.releases]
+    assert len(names) == len(set(names))  # it was left out before anybody had sent
 
 
 @pytest.mark.process

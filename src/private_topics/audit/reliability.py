@@ -33,6 +33,7 @@ from private_topics.fits.private import known_digests
 from private_topics.knowledge.sources import open_knowledge
 from private_topics.parameters import check_integer
 from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
+from private_topics.privacy.shares import mu_of_shares
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.norms import PUBLIC_NORMS
 
@@ -209,6 +210,12 @@ def _refitted(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> 
     return estimator
 
 
+def _epsilon(model: PrivateSpectralLDA) -> float:
+    """A fit on one machine with this epsilon has the noise of the model. Sums over several sites have more."""
+    mu = mu_of_shares(model.privacy_.releases)
+    return float(model.epsilon if mu is None else gdp_epsilon(mu, model.delta))
+
+
 def _refits(
     model: PrivateSpectralLDA,
     estimator: PrivateSpectralLDA,
@@ -218,9 +225,9 @@ def _refits(
     progress: Progress,
 ) -> Iterator[np.ndarray]:
     """The topics of each refit. Where documents would be too many, there are fewer, and less noise in proportion."""
-    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units) // part), model.epsilon
+    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units) // part), _epsilon(model)
     if documents > MOST_DOCUMENTS:
-        mu = mu_of_budget(model.epsilon, model.delta) * documents / MOST_DOCUMENTS
+        mu = mu_of_budget(epsilon, model.delta) * documents / MOST_DOCUMENTS
         documents, epsilon = MOST_DOCUMENTS, gdp_epsilon(mu, model.delta)
     topics = np.asarray(model.components_, dtype=np.float64)
     seeds = np.random.default_rng([random_state, part]).integers(LARGEST_SEED, size=(refits, 2)).tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,7 +162,6 @@ def fit(
     site = Site(
         SiteIdentity.read(identity), SiteDirectory.read(sites), usable_words(words, tokeniser), patience=patience
     )
-    site.agree("tokeniser", json.dumps(tokeniser.to_dict(), sort_keys=True).encode())
     settings: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from private_topics.corpus.texts.frames import ONE_TEXT, has_columns, index_of, texts_of
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, read_word_list
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, PrivacyError, require, warn_user
 from private_topics.estimators.applying import FITTED_TO_COUNTS, text_proportions, unknown_line, unknown_rows
 from private_topics.estimators.choices import CANDIDATES, USUAL, knows_language, vocabulary_named, worth_using
@@ -87,7 +88,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
         ledger: Any = None,
         corpus: str | None = None,
         neighbours: Neighbours = REPLACE,
-        engine: str = "local",
+        engine: str | Site = "local",
         alpha0: float = 1.0,
         refine_steps: int = 4,
         n_jobs: int | None = None,
@@ -143,9 +144,9 @@ class PrivateTopics(NotebookView, BaseEstimator):
         ledger = self._opened_ledger(unit)
         texts = texts_of(data, text, unit, caller)
         charged = ledger if anyway else PlannedLedger(ledger, wording=PYTHON)
-        model = PrivateSpectralLDA(
-            self.n_topics, ledger=charged, **{name: getattr(self, name) for name in SAME_NAMES}
-        )
+        same = {name: getattr(self, name) for name in SAME_NAMES}
+        sampler = "exact" if isinstance(self.engine, Site) else "fast"  # shares of noise are discrete Gaussian
+        model = PrivateSpectralLDA(self.n_topics, ledger=charged, sampler=sampler, **same)
         progress = progress_of(self.verbose, type(self).__name__)
         fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
         self.model_ = model.set_params(ledger=ledger)

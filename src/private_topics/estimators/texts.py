@@ -11,6 +11,7 @@ Public knowledge is read before the corpus and aligned to the words once they ar
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -201,10 +202,22 @@ def _fit_with_list(
     words = usable_words(vocabulary, tokeniser)
     if source is not None:
         settings = settings.informed_by(source.align(words), source)
+    if isinstance(model.engine, Site):
+        _agree(model.engine, words, tokeniser)
     fit = PrivateFit.begin(settings, vocabulary=vocabulary.name, sha256=vocabulary.digest)
     with _counter(model, progress)(texts, words, tokeniser) as counts:
         described = f"{vocabulary.description}, of which {len(words):,} are used"
         fit_in(model, fit, counts, counts.groups, described)
+
+
+def _agree(site: Site, words: list[str], tokeniser: Tokeniser) -> None:
+    """How text becomes words must be the same at all sites."""
+    if site.words != tuple(words):
+        raise InputError(
+            "The words of a Site must be those of the vocabulary that can occur, in its order: without stop words, "
+            "for example. Make the Site with Tokeniser(…).usable(words), the same Tokeniser as here."
+        )
+    site.agree("tokeniser", json.dumps(tokeniser.to_dict(), sort_keys=True).encode())
 
 
 def _fit_with_vocabulary(

@@ -191,8 +191,12 @@ class PrivateRun:
         overwritten and becomes the value, which saves its size in memory.
         """
         self._require_own_process()
-        value, event = self._noisy(query, _checked(query, aggregate, consume), share, consume)
+        value, event = self._noisy(query, self._integers(query, aggregate, consume), share, consume)
         return Released(value, query, event, _RELEASE_TOKEN)
+
+    def _integers(self, query: Query, aggregate: Any, consume: bool) -> Any:
+        """The aggregate as the run adds noise to it, checked."""
+        return _checked(query, aggregate, consume)
 
     def _noisy(
         self, query: Query, integers: Integers, share: float, consume: bool
@@ -329,9 +333,9 @@ class PrivateRun:
         raise PrivacyError("A PrivateRun cannot be copied or pickled: each copy would spend the same budget.")
 
 
-def _own(aggregate: Integers) -> Integers:
+def _own(aggregate: Any) -> Any:
     """An array with memory of its own: a released part of a larger array would carry the rest of it, un-noised."""
-    return aggregate if aggregate.base is None else aggregate.copy()
+    return aggregate.copy() if isinstance(aggregate, np.ndarray) and aggregate.base is not None else aggregate
 
 
 def require_coarse(query: Query, event: NoiseEvent) -> None:

@@ -84,6 +84,11 @@ class NoiseStream:
         self._rekey_after_fork()
         return (self._bits.random_raw(count) >> np.uint64(11)) < np.uint64(heads)
 
+    def words(self, count: int) -> npt.NDArray[np.uint64]:
+        """``count`` independent uniform numbers below 2^64."""
+        self._rekey_after_fork()
+        return self._bits.random_raw(count)
+
     def _rounded(self, count: int, ratio: float, law: _Law) -> npt.NDArray[np.int64]:
         if not 0.0 < ratio <= LARGEST_RATIO:
             raise PrivacyError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from private_topics.errors import PrivacyError
-from private_topics.privacy.adding import in_real_units, with_noise
+from private_topics.privacy.addends import Addend, Fine, Whole, joined
+from private_topics.privacy.adding import in_real_units
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.curves import rho_of_budget
 from private_topics.privacy.events import SharedGaussianEvent
@@ -79,6 +80,16 @@ def mu_of_sites(epsilon: float, delta: float, shares: NoiseShares) -> float:
     return shares.mu(math.sqrt(2 * rho_of_budget(epsilon, delta) * (1.0 - SET_ASIDE)))
 
 
+def mu_of_shares(releases: Iterable[Any]) -> float | None:
+    """That of a run over sites, from the lines of its statement: where sites had left, of its noisiest release.
+
+    None where noise was not drawn in shares.
+    """
+    shared = [line for line in releases if line.kind == SharedGaussianEvent.__name__]
+    found = [line.sensitivity / line.sigma / math.sqrt(line.share) for line in shared]
+    return min(found) * math.sqrt(1.0 - SET_ASIDE) if found else None
+
+
 class SharedRun(PrivateRun):
     """A `PrivateRun` whose values are sums over sites. ``sigma`` is the noise of such a sum while all take part."""
 
@@ -124,26 +135,37 @@ class SharedRun(PrivateRun):
         self._for_releases = self._priced * math.sqrt(1.0 - SET_ASIDE)
         self.mu_total = self._shares.mu(self._for_releases)
 
+    def _integers(self, query: Query, aggregate: Any, consume: bool) -> Addend:
+        """Of whole steps, or of a tuple in fine steps: what `Fine` is made of."""
+        if isinstance(aggregate, tuple):
+            return Fine(query, *aggregate)
+        return Whole(super()._integers(query, aggregate, consume))
+
     def _noisy(
-        self, query: Query, integers: Integers, share: float, consume: bool
+        self, query: Query, addend: Any, share: float, consume: bool
     ) -> tuple[npt.NDArray[np.float64], NoiseEvent]:
         events: list[SharedGaussianEvent] = []
 
         def asked() -> bytes:
-            return _digest(query, self._paid(share, again=bool(events)), integers.shape)
+            return _digest(query, self._paid(share, again=bool(events)), addend)
 
         def own(taking_part: int) -> Integers:
             """This site's integers with its share of the noise, charged before it is drawn, at every call anew."""
             paid = self._paid(share, again=bool(events))
-            event = self._shared_event(query, paid, integers, taking_part)
+            event = self._shared_event(query, paid, addend.integers, taking_part)
             with self._lock:
                 self._charge(event, paid)
                 self._aside -= paid if events else 0.0
                 events.append(event)
-                return with_noise(query, integers, _width(event), self._draw(event), consume=False)
+                return addend.noisy(query, _width(event), self._draw(event), self._dither)
 
-        total = self._exchange(asked, integers.size, own)
-        return in_real_units(query, total.reshape(integers.shape)), events[-1]
+        total = addend.total(self._exchange(asked, addend.size, own), events[-1].shares)
+        return in_real_units(query, total), events[-1]
+
+    def _dither(self, count: int, bits: int) -> npt.NDArray[np.object_]:
+        """Uniform whole numbers of so many bits."""
+        words = self._stream.words(count * -(-bits // 64)).reshape(-1, count)
+        return joined(words, 64) & ((1 << bits) - 1)
 
     def _paid(self, share: float, *, again: bool) -> float:
         """What a round may spend; a repeated one as much as the first, or what is left of the part set aside."""
@@ -179,6 +201,6 @@ def _width(event: SharedGaussianEvent) -> float:
     return event.sigma / math.sqrt(event.shares) * (1 + 2.0**-50)
 
 
-def _digest(query: Query, share: float, shape: tuple[int, ...]) -> bytes:
+def _digest(query: Query, share: float, addend: Addend) -> bytes:
     """Of all that the sites must agree on before they add up."""
-    return hashlib.sha256(repr((query, float(share), shape)).encode()).digest()
+    return hashlib.sha256(repr((query, float(share), addend.integers.shape, addend.bits)).encode()).digest()

@@ -71,6 +71,14 @@ def add_symmetric_tensor_noise(tensor: Integers, ratio: float, draw: Draw) -> No
             tensor[permutation] = total
 
 
+def spread(values: Integers, places: tuple[npt.NDArray[np.int64], ...]) -> Integers:
+    """The symmetric array with these values at these indices, and at all permutations of them."""
+    array = np.zeros((int(places[0].max()) + 1,) * len(places), np.int64)
+    for permutation in itertools.permutations(places):
+        array[permutation] = values
+    return array
+
+
 def symmetric_std(shape: tuple[int, ...], sigma: float) -> npt.NDArray[np.float64]:
     """The standard deviation of the noise in every entry of a symmetric matrix or 3-tensor."""
     indices = np.sort(np.indices(shape, dtype=np.int32), axis=0)

@@ -23,7 +23,9 @@ from private_topics.privacy.lattice import coarse_enough, step_for, widened
 from private_topics.privacy.mechanisms import Asked, PrivateRun, Released
 from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.privacy.queries import Kind, Query
+from private_topics.privacy.shares import SharedRun
 from private_topics.progress import SILENT, Progress
+from private_topics.sums.fine import in_fine_steps
 from private_topics.sums.unit_sums import Totals, UnitSum
 
 if TYPE_CHECKING:
@@ -128,7 +130,10 @@ class FitContext:
 
         `derived` computes the values from the exact sums; by default the sum object does.
         """
-        return self.run.release_sums(self.corpus, unit_sum, asked, derived or unit_sum.aggregates)
+        derived = derived or unit_sum.aggregates
+        if isinstance(self.run, SharedRun):  # what it is made of must add up
+            derived = in_fine_steps(derived)
+        return self.run.release_sums(self.corpus, unit_sum, asked, derived)
 
     def share(self, release: Release) -> float:
         """The part of the budget of a release: its fraction, divided among those that name the same one."""

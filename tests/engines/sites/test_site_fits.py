@@ -5,7 +5,9 @@ The chi-squared tests have a false-alarm rate of 1e-9 each.
 
 from __future__ import annotations
 
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,14 +19,16 @@ pytest.importorskip("cryptography")
 
 from test_masking import looks_uniform
 
-from private_topics import PrivateSpectralLDA
+from private_topics import PrivateSpectralLDA, PublicKnowledge
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.sites.messages import unpacked
-from private_topics.engines.sites.site import Site, SiteCorpus
+from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError
 from private_topics.privacy.randomness import NoiseStream
 from private_topics.privacy.shares import SharedRun
+from private_topics.releases import release as releasing
+from private_topics.sums.fine import in_fine_steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
 ASSEMBLED = {"frame second moment", "frame third moment", "centred second moment"}
@@ -40,45 +44,39 @@ class Pooled(Site):
         return number
 
 
-class ByParts(SiteCorpus):
-    """All documents, but what is assembled from sums is assembled for the documents of each site on their own."""
-
-    def __init__(self, site, corpora):
-        self.corpora = corpora
-        super().__init__(site, corpora[0])
-        self.n_units = sum(corpus.n_units for corpus in corpora)
-
-    def total(self, unit_sum):
-        return tuple(corpus.total(unit_sum) for corpus in self.corpora)
+@contextmanager
+def noise_of(streams=None, halves=False):
+    """Runs whose noise is the sum of what these streams give; `halves`: with half a step for every dither."""
+    original = SharedRun._draw, SharedRun._dither
+    halves = halves * (1 if streams is None else len(streams))
+    if streams is not None:
+        SharedRun._draw = lambda self, event: (
+            lambda size, ratio: sum(stream.rounded_gaussian(size, ratio) for stream in streams)
+        )
+        dithers = [partial(original[1], SimpleNamespace(_stream=stream)) for stream in streams]
+        SharedRun._dither = lambda self, count, bits: sum(dither(count, bits) for dither in dithers)
+    if halves:
+        SharedRun._dither = lambda self, count, bits: np.full(count, halves << (bits - 1), object)
+    try:
+        yield
+    finally:
+        SharedRun._draw, SharedRun._dither = original
 
 
 @cache
-def local_fit(count, honest, topics, by_parts=False, seed=5):
+def local_fit(count, honest, topics, halves=False, **settings):
     """The fit of the pooled corpus on this machine, with the sum of the shares of all sites as its noise."""
     site = next(iter(make_sites(count, honest, WORDS).values()))
     pooled = Pooled(site.identity, site.directory, WORDS)
-    streams = [NoiseStream.seeded(number) for number in range(count)]
+    with noise_of([NoiseStream.seeded(number) for number in range(count)], halves):
+        return PrivateSpectralLDA(topics, engine=pooled, noise_seed=0, **SEEDED | settings).fit(counts())
 
-    def draw(self, event):
-        return lambda size, ratio: sum(stream.rounded_gaussian(size, ratio) for stream in streams)
 
-    original, release_sums = SharedRun._draw, SharedRun.release_sums
-    if by_parts:
-        corpora = [LocalCorpus.of(MatrixBlocks(part)) for part in split_rows(counts(), count, seed)]
-        pooled.open = lambda blocks, groups=None: ByParts(pooled, corpora)
-
-        def summed(self, source, unit_sum, asked, aggregates):
-            def all_sites(totals):
-                return [sum(parts) for parts in zip(*map(aggregates, totals), strict=True)]
-
-            return release_sums(self, source, unit_sum, asked, all_sites)
-
-        SharedRun.release_sums = summed
-    SharedRun._draw = draw
-    try:
-        return PrivateSpectralLDA(topics, engine=pooled, noise_seed=0, **SEEDED).fit(counts())
-    finally:
-        SharedRun._draw, SharedRun.release_sums = original, release_sums
+def the_same(model, expected):
+    assert np.array_equal(model.components_, expected.components_)
+    assert np.array_equal(model.doc_topic_prior_, expected.doc_topic_prior_)
+    assert model.privacy_.releases == expected.privacy_.releases
+    assert model.privacy_.n_units == counts().shape[0]
 
 
 # -- the same sums, the same model -----------------------------------------------------------------------------------
@@ -115,44 +113,58 @@ def test_sums_over_sites_are_those_of_the_pooled_corpus(count):
                 assert np.array_equal(total, expected), kind
 
 
-@pytest.mark.parametrize(("count", "honest"), [(2, 2), (5, 3), pytest.param(20, 20, marks=pytest.mark.slow)])
-def test_the_model_is_that_of_the_pooled_corpus(count, honest):
-    """Bit for bit where all that is released is a sum; what is assembled from sums is rounded at each site."""
-    results, coordinator, problem = fit_all(count, honest, split_rows(counts(), count), topics=1)
+@pytest.mark.parametrize("topics", [1, 3])
+@pytest.mark.parametrize(("count", "honest"), [(2, 2), (5, 3), (20, 20)])
+def test_the_model_is_that_of_the_pooled_corpus(count, honest, topics):
+    """Bit for bit, whether what is released is a sum or is assembled from sums."""
+    results, coordinator, problem = fit_all(count, honest, split_rows(counts(), count), topics=topics)
     assert problem is None
     assert coordinator.left == []
-    expected = local_fit(count, honest, 1)
-    assert not ASSEMBLED & {release.name for release in expected.privacy_.releases}
+    expected = local_fit(count, honest, topics)
+    assert bool(ASSEMBLED & {release.name for release in expected.privacy_.releases}) == (topics > 1)
+    assert len(expected.components_) == topics
     for model in results.values():
-        assert np.array_equal(model.components_, expected.components_)
-        assert model.privacy_.releases == expected.privacy_.releases
-        assert model.privacy_.n_units == counts().shape[0]
+        the_same(model, expected)
 
 
-@pytest.mark.parametrize(("count", "honest"), [(5, 3)])
-def test_topics_are_those_of_the_pooled_corpus(count, honest):
-    """Bit for bit where moments in the frame are put together site by site; to 1e-5 where at once."""
-    results, _, problem = fit_all(count, honest, split_rows(counts(), count))
+def test_the_model_with_public_knowledge_is_that_of_the_pooled_corpus():
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4))
+    knowledge = PublicKnowledge(vectors, np.full(len(WORDS), np.nan), [("any", "vectors", "0" * 64, len(WORDS))])
+    results, _, problem = fit_all(5, 3, split_rows(counts(), 5), settings={"knowledge": knowledge, "epsilon": 0.3})
     assert problem is None
-    by_parts, at_once = local_fit(count, honest, 3, by_parts=True), local_fit(count, honest, 3)
-    assert {release.name for release in by_parts.privacy_.releases} & ASSEMBLED
+    expected = local_fit(5, 3, 3, knowledge=knowledge, epsilon=0.3)
+    assert "public second moment 1" in {release.name for release in expected.privacy_.releases}
     for model in results.values():
-        assert len(model.components_) == 3
-        assert np.array_equal(model.components_, by_parts.components_)
-        assert np.array_equal(model.doc_topic_prior_, by_parts.doc_topic_prior_)
-        assert np.abs(model.components_ - at_once.components_).max() < 1e-5
+        the_same(model, expected)
+
+
+def test_the_model_is_that_of_the_local_engine(monkeypatch):
+    """Bit for bit with what every other engine assembles and rounds, where the dithers are half a step each."""
+    with noise_of(halves=True):
+        results, _, problem = fit_all(5, 3, split_rows(counts(), 5))
+    assert problem is None
+    monkeypatch.setattr(releasing, "in_fine_steps", lambda derived: derived)
+    expected = local_fit(5, 3, 3, halves=True)
+    assert {release.name for release in expected.privacy_.releases} & ASSEMBLED
+    for model in results.values():
+        the_same(model, expected)
 
 
 @pytest.mark.parametrize("kind", every_unit_sum())
 def test_what_is_released_is_a_sum_over_sites(kind):
-    """Up to half a step for each site, and the float error that its page bounds, where it is assembled from sums."""
+    """Exactly: what is assembled from sums in fine steps, everything else as it is."""
     unit_sum = every_unit_sum()[kind]
-    parts = [LocalCorpus.of(MatrixBlocks(part)).total(unit_sum) for part in split_rows(counts(), 5)]
-    pooled = unit_sum.aggregates(LocalCorpus.of(MatrixBlocks(counts())).total(unit_sum))
-    summed = [sum(one) for one in zip(*map(unit_sum.aggregates, parts), strict=True)]
-    slack = 3 if kind.startswith("ClippedFrame") else 0
-    for whole, total in zip(pooled, summed, strict=True):
-        assert np.abs(whole - total).max() <= slack
+    derived = in_fine_steps(getattr(unit_sum, "moments", unit_sum.aggregates))
+    parts = [derived(LocalCorpus.of(MatrixBlocks(part)).total(unit_sum)) for part in split_rows(counts(), 5)]
+    pooled = derived(LocalCorpus.of(MatrixBlocks(counts())).total(unit_sum))
+    fine = 0
+    for whole, *summed in zip(pooled, *parts, strict=True):
+        if isinstance(whole, tuple):
+            fine += 1
+            assert {part.bits for part in summed} == {whole.bits}
+            whole, summed = whole.values, [part.values for part in summed]
+        assert np.array_equal(whole, sum(summed))
+    assert bool(fine) == kind.startswith("ClippedFrame")
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "zero-out", "add-remove"])

@@ -132,6 +132,22 @@ def test_a_late_answer_is_no_answer_to_the_next_question(place):
     assert here.listener.ask({"clinic-00": b"second"}) == {"clinic-00": b"answer to second"}
 
 
+def test_of_two_answers_the_first_counts_and_the_second_is_no_answer_to_the_next_question(place):
+    here = place()
+    site, call = here.connected("clinic-00")
+
+    def twice(data, timeout=None):
+        number = here.listener._number.to_bytes(8, "big")
+        call._outbox.put(number + b"first answer to " + data)
+        return b"second answer to " + data
+
+    site.answer = twice
+    here.listener.wait(0.5)
+    for question in (b"one", b"two", b"three"):
+        assert here.listener.ask({"clinic-00": question}) == {"clinic-00": b"first answer to " + question}
+        time.sleep(0.1)  # the second one comes
+
+
 def test_a_site_that_goes_is_not_waited_for(place):
     here = place()
     site, call = here.connected("clinic-00")
