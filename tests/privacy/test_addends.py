@@ -136,3 +136,14 @@ def test_a_value_that_leaves_the_lattice_is_refused_uncharged():
     with pytest.raises(InputError, match="leaves the lattice"):
         run.release(query_for(run, "symmetric_matrix"), (values, BITS, places), 1.0)
     assert not run.released_events
+
+
+def test_words_are_joined_lowest_first():
+    assert joined([np.array([1, 0]), np.array([0, 3])], 7).tolist() == [1, 3 << 7]
+
+
+@pytest.mark.parametrize(("bits", "words"), [(1, 1), (WORD_BITS, 1), (WORD_BITS + 1, 2), (100, 3)])
+def test_no_more_words_are_sent_than_hold_what_is_below_a_step(bits, words):
+    places = places_of()
+    fine = Fine(query_for(whole_run(), "symmetric_matrix"), np.zeros(len(places[0]), object), bits, places)
+    assert fine.size == len(places[0]) * (1 + words)

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from private_topics.sums.fine import ROWS, in_fine_steps
+from private_topics.sums.fine import LIMB, ROWS, _blocks, _sum_of_products, in_fine_steps
 from private_topics.sums.frame_second import ClippedFrameSecond
 from private_topics.sums.quantised import assembly_error
 from private_topics.sums.unit_sums import ClippedFrameMoments
@@ -136,3 +136,11 @@ def test_everything_else_is_left_as_it_is():
 
     assert in_fine_steps(other) is other
     assert in_fine_steps(unit_sum.zeros) == unit_sum.zeros
+
+
+def test_the_largest_limbs_of_a_block_add_up_exactly():
+    """Of as many rows as a block may have: one more would leave what float64 holds."""
+    largest, rows = 2**LIMB - 1, 3 * ROWS + 1
+    column = np.full((rows, 1), float(largest))
+    low, *high = (int(digit[0, 0]) for digit in _sum_of_products(([some], [some]) for (some,) in _blocks(column)))
+    assert low + sum(digit << LIMB * place for place, digit in enumerate(high, start=1)) == rows * largest**2
