@@ -10,6 +10,7 @@ is good to 1e-6. Not for functions compiled with `fastmath`, which would undo th
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from llvmlite import ir
@@ -64,10 +65,16 @@ def _steps(builder: Any, count: Any, step: int = 1) -> Any:
     return cgutils.for_range_slice(builder, zero, count, ir.Constant(count.type, step))
 
 
-def _written_out(generate: Callable[..., None], kinds: tuple[Any, ...]) -> Any:
+def _written_out(generate: Callable[..., None]) -> Any:
     """An intrinsic of arrays and numbers; `generate` gets pointers to the data, and numbers as they are."""
-    if not all(isinstance(kind, types.Integer) or getattr(kind, "dtype", None) == types.float32 for kind in kinds):
-        return None
+
+    @wraps(generate)  # whose parameters, but for the builder, are those of the intrinsic
+    def typed(typing_context: Any, *kinds: Any) -> Any:
+        if not all(
+            isinstance(kind, types.Integer) or getattr(kind, "dtype", None) == types.float32 for kind in kinds
+        ):
+            return None
+        return types.void(*(types.intp if isinstance(kind, types.Integer) else kind for kind in kinds)), code
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         given = [
@@ -77,7 +84,7 @@ def _written_out(generate: Callable[..., None], kinds: tuple[Any, ...]) -> Any:
         generate(builder, *given)
         return context.get_dummy_value()
 
-    return types.void(*(types.intp if isinstance(kind, types.Integer) else kind for kind in kinds)), code
+    return intrinsic(typed)
 
 
 def _polynomial(builder: Any, at: Any, coefficients: tuple[float, ...]) -> Any:
@@ -110,14 +117,16 @@ def _exp_digamma(builder: Any, x: Any) -> Any:
     return builder.fmul(series, _exp_of_minus(builder, reciprocals))
 
 
-def _generate_pulls(builder: Any, gamma: Any, k: Any, pull: Any) -> None:
+@_written_out
+def pulls(builder: Any, gamma: Any, k: Any, pull: Any) -> None:
+    """`pull = exp(digamma(gamma))`."""
     with _steps(builder, k) as (a, _):
         _store(builder, _exp_digamma(builder, _load(builder, gamma, a)), pull, a)
 
 
-def _generate_ratios(
-    builder: Any, panel: Any, pull: Any, counts: Any, rows: Any, k: Any, room: Any, out: Any
-) -> None:
+@_written_out
+def ratios(builder: Any, panel: Any, pull: Any, counts: Any, rows: Any, k: Any, room: Any, out: Any) -> None:
+    """Of each word, its count over its expected weight `Σ_a pull_a · panel_a`."""
     expected = cgutils.alloca_once(builder, _VECTOR)
     with _steps(builder, rows) as (row, _):
         builder.store(_constant(TINY), expected)
@@ -128,7 +137,8 @@ def _generate_ratios(
         _store(builder, builder.fdiv(_load(builder, counts, row), builder.load(expected)), out, row)
 
 
-def _generate_next(
+@_written_out
+def next_gamma(
     builder: Any,
     panel: Any,
     ratio: Any,
@@ -140,6 +150,7 @@ def _generate_next(
     out: Any,
     moved: Any,
 ) -> None:
+    """`out = prior + pull · Σ_w ratio_w · panel_w`; `moved` is how far that is from `gamma`, in each lane."""
     sums = [cgutils.alloca_once(builder, _VECTOR) for _ in range(TOPICS)]
     farthest = cgutils.alloca_once_value(builder, _constant(0.0))
     with _steps(builder, room, TOPICS) as (a, _):
@@ -167,7 +178,9 @@ def _step_and_turn(builder: Any, gamma: Any, once: Any, twice: Any, a: Any) -> t
     return start, step, builder.fsub(builder.fsub(end, middle), step)
 
 
-def _generate_way_over_bend(builder: Any, gamma: Any, once: Any, twice: Any, k: Any, out: Any) -> None:
+@_written_out
+def way_over_bend(builder: Any, gamma: Any, once: Any, twice: Any, k: Any, out: Any) -> None:
+    """The squared length of the first of two steps, over that of the difference between them, in each lane."""
     way = cgutils.alloca_once_value(builder, _constant(0.0))
     bend = cgutils.alloca_once_value(builder, _constant(TINY))
     with _steps(builder, k) as (a, _):
@@ -177,51 +190,12 @@ def _generate_way_over_bend(builder: Any, gamma: Any, once: Any, twice: Any, k: 
     _store(builder, builder.fdiv(builder.load(way), builder.load(bend)), out, ir.Constant(k.type, 0))
 
 
-def _generate_extrapolated(builder: Any, gamma: Any, once: Any, twice: Any, prior: Any, k: Any, reach: Any) -> None:
+@_written_out
+def extrapolate(builder: Any, gamma: Any, once: Any, twice: Any, prior: Any, k: Any, reach: Any) -> None:
+    """`gamma + 2 reach step + reach² turn` in place of `gamma`, nowhere below the prior."""
     one = _load(builder, reach, ir.Constant(k.type, 0))
     doubled, squared = builder.fadd(one, one), builder.fmul(one, one)
     with _steps(builder, k) as (a, _):
         start, step, turn = _step_and_turn(builder, gamma, once, twice, a)
         found = _fused(builder, squared, turn, _fused(builder, doubled, step, start))
         _store(builder, _larger(builder, found, _load(builder, prior, a)), gamma, a)
-
-
-@intrinsic
-def pulls(typing_context: Any, gamma: Any, k: Any, pull: Any) -> Any:
-    """`pull = exp(digamma(gamma))`."""
-    return _written_out(_generate_pulls, (gamma, k, pull))
-
-
-@intrinsic
-def ratios(typing_context: Any, panel: Any, pull: Any, counts: Any, rows: Any, k: Any, room: Any, out: Any) -> Any:
-    """Of each word, its count over its expected weight `Σ_a pull_a · panel_a`."""
-    return _written_out(_generate_ratios, (panel, pull, counts, rows, k, room, out))
-
-
-@intrinsic
-def next_gamma(
-    typing_context: Any,
-    panel: Any,
-    ratio: Any,
-    rows: Any,
-    room: Any,
-    prior: Any,
-    pull: Any,
-    gamma: Any,
-    out: Any,
-    moved: Any,
-) -> Any:
-    """`out = prior + pull · Σ_w ratio_w · panel_w`; `moved` is how far that is from `gamma`, in each lane."""
-    return _written_out(_generate_next, (panel, ratio, rows, room, prior, pull, gamma, out, moved))
-
-
-@intrinsic
-def way_over_bend(typing_context: Any, gamma: Any, once: Any, twice: Any, k: Any, out: Any) -> Any:
-    """The squared length of the first of two steps, over that of the difference between them, in each lane."""
-    return _written_out(_generate_way_over_bend, (gamma, once, twice, k, out))
-
-
-@intrinsic
-def extrapolate(typing_context: Any, gamma: Any, once: Any, twice: Any, prior: Any, k: Any, reach: Any) -> Any:
-    """`gamma + 2 reach step + reach² turn` in place of `gamma`, nowhere below the prior."""
-    return _written_out(_generate_extrapolated, (gamma, once, twice, prior, k, reach))
