@@ -64,7 +64,7 @@ def test_float_path_and_digit_path_agree(ratio: float) -> None:
     stream = NoiseStream.seeded(3)
     integers = stream.rounded_gaussian(400, ratio)
     words = NoiseStream.seeded(3)._bits.random_raw(400)
-    assert [stream._decide(int(word), ratio) for word in words] == integers.tolist()
+    assert [stream._decide(int(word), ratio, _GAUSSIAN) for word in words] == integers.tolist()
 
 
 def test_digits_decide_far_tails_and_borders() -> None:
@@ -156,7 +156,7 @@ def test_threads_draw_what_one_block_after_the_other_would(threads: int) -> None
         value[block] = _fill(words[block], out[block], ratio, _GAUSSIAN)[2]
     assert value.sum() > 5
     for index in np.flatnonzero(value):
-        out[index] = stream._decide(int(words[index]), ratio)
+        out[index] = stream._decide(int(words[index]), ratio, _GAUSSIAN)
     assert np.array_equal(found, out)
 
 

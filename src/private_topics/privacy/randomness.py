@@ -81,8 +81,7 @@ class NoiseStream:
         """``count`` independent events of probability exactly ``heads`` / 2^53."""
         if not 0 <= heads <= 2**53:
             raise PrivacyError(f"The 'heads' of a coin must lie in [0, 2**53]. Got {heads!r} instead.")
-        self._rekey_after_fork()
-        return (self._bits.random_raw(count) >> np.uint64(11)) < np.uint64(heads)
+        return (self.words(count) >> np.uint64(11)) < np.uint64(heads)
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """``count`` independent uniform numbers below 2^64."""
@@ -104,14 +103,13 @@ class NoiseStream:
                 block[index] = self._decide(int(words[index]), ratio, law)
         return out
 
-    def _decide(self, word: int, ratio: float, law: _Law | None = None) -> int:
+    def _decide(self, word: int, ratio: float, law: _Law) -> int:
         """The same integer from the same leading bits, with as many further bits and digits as it takes."""
         uniform, length = word & int(_LOW_63_BITS), 64
         sign = -1 if word >> 63 else 1
-        decided = (law or _GAUSSIAN).cell
         while True:
             uniform, length = (uniform << 64) | int(self._further_bits.random_raw()), length + 64
-            cell = decided(uniform, length, sign, ratio, self._digits)
+            cell = law.cell(uniform, length, sign, ratio, self._digits)
             if cell is not None:
                 return cell
 
