@@ -22,7 +22,7 @@ from private_topics.errors import InputError
 from private_topics.fits import sequential
 from private_topics.fits.fit import Fit, PrivateModel, Spectrum
 from private_topics.fits.plain import fit_unnoised
-from private_topics.inference.carried import Averaged, check_size, shares_of
+from private_topics.inference.carried import Averaged, check_size, occurring_words, shares_of
 from private_topics.inference.denoising import informed_topics
 from private_topics.inference.features import Expected, Features
 from private_topics.inference.public_topics import with_frequencies, word_clusters
@@ -106,11 +106,13 @@ def model(context: FitContext) -> PrivateModel:
     look = max(LOOK * public.share(UNIGRAM), usual), SECOND_LOOK * public.share(PUBLIC_SECOND)
     noisy_unigram = release_unigram(public, share=look[0])
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
+    before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
+    left = 1.0 - before - look[0]
+    if words_enough(budget, context.n_topics, occurring_words(unigram)):
+        return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     context.progress.stage(sequential.STAGES[1])
     with one_order():
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))
-    before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
-    left = 1.0 - before - look[0]
     if basis.rank == 0:
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     moment, left = release_public_second(public, basis, look[1]), left - public.share(PUBLIC_NORMS)

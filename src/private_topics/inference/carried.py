@@ -16,6 +16,7 @@ BUDGET_PER_WORD, LARGE_BUDGET = 20.0, 25_000.0
 SMALLEST_REFINED = 3000  # words: a smaller vocabulary is refined whole
 LEAST_COVERED = 0.4  # of the text: topics that are refined on less of it predict worse
 WORTH_CUTTING = 0.8  # of the noise: fewer words must carry clearly more topics
+NEARLY_ALL, HARDLY_ANY_OTHERS = 0.95, 0.5  # of the text; of the words
 TAIL_SHARE = 0.4  # of the refinement, for the words it does not see
 CARRIED_NOISE = 1.0  # topics beyond this cost perplexity: research/choices.py
 FEWEST_CARRIED, NEARLY_CARRIED = 3, 2.5  # fewer predict worse than the unigram: research/choices.py
@@ -46,7 +47,7 @@ class RefinedWords:
 
     `noise` is that of an entry of the averaged statistic over the mean entry, if there were one topic. In a large
     vocabulary most words are too rare to tell about a topic, and the noise on them would cost topics. The words
-    left out take `TAIL_SHARE` of the refinement's budget for their unigram.
+    left out take `TAIL_SHARE` of the refinement's budget for their unigram. Words that hardly occur cost nothing.
     """
 
     words: np.ndarray | None
@@ -60,9 +61,17 @@ class RefinedWords:
         def covered() -> np.ndarray:
             return np.cumsum(np.sort(unigram)[::-1])
 
-        n_words = len(unigram)
+        occurring, n_words = occurring_words(unigram), len(unigram)
+        if occurring < n_words:
+            return cls(None, noise * occurring)
         size, found = refined_size(n_words, noise, wanted, lambda size: float(covered()[size - 1]))
         return cls(None if size == n_words else most_frequent(unigram, size), found)
+
+
+def occurring_words(unigram: np.ndarray) -> int:
+    """How many words make up nearly all of the text; all of them where hardly any could be left out."""
+    filling = int(np.searchsorted(np.cumsum(np.sort(unigram)[::-1]), NEARLY_ALL)) + 1
+    return filling if filling < HARDLY_ANY_OTHERS * len(unigram) else len(unigram)
 
 
 def refined_size(n_words: int, noise: float, wanted: int, covered: Callable[[int], float]) -> tuple[int, float]:

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from private_topics.threads import allowed_threads, in_order
+
 CONSTANT = 0.15  # feature zero, which gives a topic's mass
 SHARE_SPREAD, SMALLEST_SHARE = 0.5, 1e-3  # of the expected share of a topic; of all
 UNIGRAM_PART = 0.005  # of each topic
-NEWTON_STEPS, SMALL_STEP = 40, 1e-6
+NEWTON_STEPS, SMALL_STEP = 40, 1e-4  # each step squares the error
 SMALLEST_MIXED = 1e-200  # of a word that no topic has: far below what float64 keeps of a sum
 
 
@@ -51,8 +53,11 @@ class Features:
     def topics(self, sums: np.ndarray, sigma: float, unigram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Topics (k × d) and their masses, from sums of rows per topic (k × (1 + r)) with noise `sigma`."""
         mass = self._masses(sums[:, 0], sigma) / CONSTANT
-        rows = zip(sums[:, 1:], mass, self.expected.topics, strict=True)
-        topics = np.stack([self.matched(row / m, sigma / m, base) for row, m, base in rows])
+
+        def matched(i: int) -> np.ndarray:
+            return self.matched(sums[i, 1:] / mass[i], sigma / mass[i], self.expected.topics[i])
+
+        topics = np.stack(list(in_order(matched, range(len(sums)), allowed_threads())))
         mixed = mass / mass.sum() @ topics
         topics = topics * (unigram / np.maximum(mixed, SMALLEST_MIXED))
         topics /= topics.sum(axis=1, keepdims=True)

@@ -56,15 +56,17 @@ def informed_weights(
     compared = unclear[:: -(-len(unclear) // COMPARED)] if len(unclear) else unclear
     sources = [_filled(column) for column in log_frequencies.T]
     design = np.column_stack([np.ones(len(scaled)), *sources, np.isnan(log_frequencies), features])
+    likelihood = _likelihood(scaled[compared])
     designs = [np.column_stack([np.ones(len(scaled)), source]) for source in sources] + [design]
     for columns in designs:
         mean = _expected(scaled, columns, min(len(sources), columns.shape[1] - 1))
         mean = np.clip(mean, SMALLEST_MEAN, LARGEST_MEAN)
-        scores = [_posterior(scaled[compared], mean[compared], shape)[1] for shape in SHAPES]
+        scores = [_log_evidence(likelihood, mean[compared], shape) for shape in SHAPES]
         score = max(scores) * len(unclear) / max(len(compared), 1)
         if score - columns.shape[1] > best:  # twice what as many useless columns would gain
             best, value = score - columns.shape[1], scaled.copy()
-            value[unclear], _ = _posterior(scaled[unclear], mean[unclear], SHAPES[int(np.argmax(scores))])
+            shape = SHAPES[int(np.argmax(scores))]
+            value[unclear] = _posterior_means(_likelihood(scaled[unclear]), mean[unclear], shape)
     return scaled if value is None else value
 
 
@@ -100,14 +102,29 @@ def _expected(scaled: np.ndarray, design: np.ndarray, n_sources: int) -> np.ndar
     return np.exp(np.clip(design @ x, -LARGEST_LOG, LARGEST_LOG))
 
 
-def _posterior(scaled: np.ndarray, mean: np.ndarray, shape: float) -> tuple[np.ndarray, float]:
-    """Posterior means where word w is `mean_w` times a gamma variable of mean one, and the log-likelihood."""
+def _likelihood(scaled: np.ndarray) -> np.ndarray:
+    """Of each word (rows), where its weight is each of the grid."""
+    result: np.ndarray = np.exp(-0.5 * (scaled[:, None] - UNIGRAM_GRID) ** 2)
+    return result
+
+
+def _prior(mean: np.ndarray, shape: float) -> np.ndarray:
+    """On the grid, where word w is `mean_w` times a gamma variable of mean one; rows sum to one."""
     grid = UNIGRAM_GRID[1:]
-    rate = shape / mean[:, None]
-    logs = shape * np.log(rate) - gammaln(shape) + (shape - 1.0) * np.log(grid) - rate * grid + np.log(_WIDTHS)
-    prior = np.column_stack([gammainc(shape, rate[:, 0] * grid[0] / 2), np.exp(logs)])
+    rate = shape / mean
+    prior = np.empty((len(mean), len(UNIGRAM_GRID)))
+    prior[:, 0] = gammainc(shape, rate * grid[0] / 2)
+    scale = shape * np.log(rate) - gammaln(shape)
+    np.exp(scale[:, None] + ((shape - 1.0) * np.log(grid) + np.log(_WIDTHS)) - np.outer(rate, grid), out=prior[:, 1:])
     prior /= prior.sum(axis=1, keepdims=True)
-    likelihood = np.exp(-0.5 * (scaled[:, None] - UNIGRAM_GRID) ** 2)
-    joint = prior * likelihood
-    total = np.maximum(joint.sum(axis=1), 1e-300)
-    return joint @ UNIGRAM_GRID / total, float(np.log(total).sum())
+    return prior
+
+
+def _log_evidence(likelihood: np.ndarray, mean: np.ndarray, shape: float) -> float:
+    return float(np.log(np.maximum(np.einsum("wg,wg->w", _prior(mean, shape), likelihood), 1e-300)).sum())
+
+
+def _posterior_means(likelihood: np.ndarray, mean: np.ndarray, shape: float) -> np.ndarray:
+    joint = _prior(mean, shape) * likelihood
+    result: np.ndarray = joint @ UNIGRAM_GRID / np.maximum(joint.sum(axis=1), 1e-300)
+    return result

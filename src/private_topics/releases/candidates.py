@@ -36,7 +36,7 @@ UNUSED_SHARE = 0.01
 """How many of the kept words may be words that nobody uses, on average."""
 USUAL_CANDIDATES = 50_000
 """The words of the English list that comes with the package."""
-FEWEST_WORDS, FEWEST_LIKELY = 20, 250
+FEWEST_WORDS, FEWEST_LIKELY = 20, 400
 """Where fewer words stand out from the noise, the first candidates of the list make up the first number; where it is
 publicly known how frequent words are and which go together, the likeliest make up the second."""
 LIKELY = 0.4

@@ -1,8 +1,9 @@
 """Made-up letters from patients to their hospital, with known topics: text to try everything on.
 
-A letter has an opening, a few sentences and a close with an invented name. Every sentence belongs to one topic: a
-template common to all topics, its gaps filled with that topic's own words. The topics of a letter are drawn as in
-latent Dirichlet allocation, so the truth is the expected word counts of a sentence of each topic, computed exactly.
+A letter has an opening, a page of sentences and a close with an invented name. Every sentence belongs to one topic: a
+template common to all topics, its gaps filled with that topic's own words, the first of a list most often. The topics
+of a letter are drawn as in latent Dirichlet allocation, so the truth is the expected word counts of a sentence of
+each topic, computed exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 
 ALPHA0 = 0.6
-FEWEST_SENTENCES, MOST_SENTENCES = 5, 10
+FEWEST_SENTENCES, MOST_SENTENCES = 12, 24
 LETTERS_PER_PATIENT = 2.0
 GAP = re.compile(r"\{(\w+)\}")
 
@@ -108,7 +109,7 @@ def _expected(texts: Sequence[str], weights: np.ndarray, tokeniser: Tokeniser) -
     return counts
 
 
-def _falling(count: int, start: float = 3.0) -> np.ndarray:
+def _falling(count: int, start: float = 1.0) -> np.ndarray:
     """Weights that fall along a list, more steeply for a smaller `start`."""
     weights: np.ndarray = 1.0 / (start + np.arange(count))
     return weights / weights.sum()
@@ -164,57 +165,57 @@ SYLLABLES = (
 )  # fmt: skip
 TOPICS: dict[str, dict[str, tuple[str, ...]]] = {
     "waiting times": {
-        "thing": ("queue", "delay", "emergency department", "triage", "waiting room", "wait", "line", "number board"),
-        "other": ("hours", "clock", "turn", "afternoon", "corridor", "minutes", "triage nurse", "screen"),
-        "quality": ("long", "endless", "slow", "overcrowded", "unexplained", "exhausting"),
-        "deed": ("waited", "sat for hours", "queued", "stood in line", "watched the clock", "left unseen"),
+        "thing": ("wait", "queue", "waiting room", "line", "delay", "emergency department", "number board", "triage"),
+        "other": ("hours", "turn", "minutes", "screen", "afternoon", "clock", "corridor", "triage nurse"),
+        "quality": ("long", "slow", "endless", "exhausting", "unexplained", "overcrowded"),
+        "deed": ("sat for hours", "stood in line", "watched the clock", "waited", "left unseen", "queued"),
     },
     "nurses' kindness": {
-        "thing": ("nurse", "ward sister", "night nurse", "healthcare assistant", "matron", "nursing team", "midwife"),
-        "other": ("smile", "compassion", "patience", "bedside manner", "reassurance", "gentle hand", "care"),
-        "quality": ("kind", "caring", "gentle", "attentive", "cheerful", "compassionate", "wonderful"),
-        "deed": ("felt safe", "was comforted", "was listened to", "laughed together", "felt looked after"),
+        "thing": ("nurse", "night nurse", "nursing team", "ward sister", "healthcare assistant", "midwife", "matron"),
+        "other": ("care", "smile", "patience", "gentle hand", "compassion", "bedside manner", "reassurance"),
+        "quality": ("kind", "caring", "gentle", "wonderful", "cheerful", "compassionate", "attentive"),
+        "deed": ("felt looked after", "felt safe", "laughed together", "was listened to", "was comforted"),
     },
     "appointments": {
-        "thing": ("appointment", "booking", "reschedule letter", "clinic date", "referral", "reminder"),
-        "other": ("calendar", "receptionist", "portal", "consultant slot", "confirmation", "voicemail", "date"),
-        "quality": ("cancelled", "postponed", "double booked", "rearranged", "confusing", "rescheduled"),
-        "deed": ("called again", "rebooked", "rang reception", "changed the date", "missed the slot", "phoned twice"),
+        "thing": ("appointment", "booking", "clinic date", "reminder", "referral", "reschedule letter"),
+        "other": ("date", "calendar", "consultant slot", "confirmation", "portal", "voicemail", "receptionist"),
+        "quality": ("cancelled", "double booked", "confusing", "postponed", "rescheduled", "rearranged"),
+        "deed": ("called again", "changed the date", "missed the slot", "rang reception", "phoned twice", "rebooked"),
     },
     "food": {
-        "thing": ("breakfast", "meal", "lunch", "dinner", "soup", "menu", "vegetables", "porridge", "sandwich"),
-        "other": ("kitchen", "tray", "tea", "portion", "dietitian", "dessert", "coffee", "vegetarian option"),
-        "quality": ("cold", "tasteless", "tasty", "overcooked", "hot", "bland", "delicious", "salty"),
-        "deed": ("ate little", "skipped dinner", "ordered soup", "went hungry", "brought snacks", "drank tea"),
+        "thing": ("food", "meal", "dinner", "lunch", "breakfast", "soup", "menu", "vegetables", "porridge"),
+        "other": ("coffee", "tea", "kitchen", "portion", "dessert", "vegetarian option", "tray", "dietitian"),
+        "quality": ("hot", "cold", "delicious", "tasty", "salty", "bland", "tasteless", "overcooked"),
+        "deed": ("went hungry", "ate little", "ordered soup", "drank tea", "brought snacks", "skipped dinner"),
     },
     "pain": {
-        "thing": ("pain", "surgery", "medication", "morphine", "wound", "injection", "knee operation", "tablets"),
-        "other": ("dose", "painkiller", "surgeon", "anaesthetic", "stitches", "physiotherapy", "recovery"),
-        "quality": ("severe", "unbearable", "sore", "swollen", "sharp", "bearable", "numb"),
-        "deed": ("asked for painkillers", "could not sleep", "took paracetamol", "screamed", "limped", "recovered"),
+        "thing": ("pain", "surgery", "knee operation", "wound", "medication", "injection", "tablets", "morphine"),
+        "other": ("recovery", "dose", "surgeon", "stitches", "anaesthetic", "physiotherapy", "painkiller"),
+        "quality": ("severe", "sharp", "sore", "swollen", "numb", "unbearable", "bearable"),
+        "deed": ("could not sleep", "asked for painkillers", "recovered", "took paracetamol", "screamed", "limped"),
     },
     "discharge": {
-        "thing": ("discharge", "discharge summary", "transport home", "prescription", "pharmacy", "care plan"),
-        "other": ("social worker", "ambulance", "follow up", "paperwork", "district nurse", "medicines bag", "home"),
-        "quality": ("rushed", "premature", "disorganised", "late", "planned", "chaotic", "smooth"),
-        "deed": ("went home", "collected the prescription", "packed my bag", "waited for pharmacy", "was readmitted"),
+        "thing": ("discharge", "prescription", "pharmacy", "care plan", "transport home", "discharge summary"),
+        "other": ("home", "follow up", "social worker", "district nurse", "ambulance", "paperwork", "medicines bag"),
+        "quality": ("late", "planned", "smooth", "rushed", "premature", "chaotic", "disorganised"),
+        "deed": ("went home", "packed my bag", "collected the prescription", "waited for pharmacy", "was readmitted"),
     },
     "parking": {
-        "thing": ("parking", "car park", "ticket machine", "parking space", "barrier", "bus stop", "entrance road"),
-        "other": ("fine", "meter", "disabled bay", "coins", "permit", "bicycle stand", "traffic", "taxi rank"),
-        "quality": ("expensive", "full", "broken", "narrow", "distant", "unlit", "free"),
-        "deed": ("drove around", "parked outside", "paid the meter", "circled the car park", "walked uphill"),
+        "thing": ("parking", "car park", "parking space", "ticket machine", "bus stop", "entrance road", "barrier"),
+        "other": ("traffic", "fine", "meter", "permit", "coins", "disabled bay", "taxi rank", "bicycle stand"),
+        "quality": ("free", "full", "broken", "expensive", "narrow", "distant", "unlit"),
+        "deed": ("drove around", "paid the meter", "parked outside", "walked uphill", "circled the car park"),
     },
     "billing": {
-        "thing": ("bill", "invoice", "insurance claim", "payment", "account statement", "charge", "refund"),
-        "other": ("insurer", "billing office", "receipt", "copayment", "balance", "deductible", "bank", "amount"),
-        "quality": ("wrong", "itemised", "overdue", "duplicate", "overcharged", "correct", "outstanding"),
-        "deed": ("paid twice", "disputed the invoice", "called billing", "was charged", "claimed a refund"),
+        "thing": ("bill", "payment", "invoice", "charge", "insurance claim", "refund", "account statement"),
+        "other": ("bank", "amount", "balance", "receipt", "billing office", "insurer", "deductible", "copayment"),
+        "quality": ("wrong", "correct", "outstanding", "duplicate", "overdue", "overcharged", "itemised"),
+        "deed": ("paid twice", "was charged", "claimed a refund", "called billing", "disputed the invoice"),
     },
     "cleanliness": {
-        "thing": ("bathroom", "floor", "toilet", "bed linen", "shower", "sink", "ward kitchenette", "curtain"),
-        "other": ("cleaner", "soap", "smell", "dust", "bin", "hand gel", "mop", "towel"),
-        "quality": ("dirty", "clean", "filthy", "spotless", "stained", "smelly", "dusty"),
-        "deed": ("washed my hands", "wiped the table", "asked for clean sheets", "cleaned it ourselves"),
+        "thing": ("floor", "bathroom", "shower", "toilet", "sink", "curtain", "bed linen", "ward kitchenette"),
+        "other": ("smell", "dust", "bin", "soap", "towel", "cleaner", "hand gel", "mop"),
+        "quality": ("clean", "dirty", "filthy", "stained", "dusty", "smelly", "spotless"),
+        "deed": ("asked for clean sheets", "washed my hands", "cleaned it ourselves", "wiped the table"),
     },
 }  # fmt: skip
