@@ -43,7 +43,9 @@ def ledgers(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", [None, b"garbage"], ids=["silent", "garbage"])
-@pytest.mark.parametrize(("round_number", "asked"), [(0, "begin"), (1, "begin"), (1, "keys"), (4, "begin"), (4, "keys")])
+@pytest.mark.parametrize(
+    ("round_number", "asked"), [(0, "begin"), (1, "begin"), (1, "keys"), (4, "begin"), (4, "keys")]
+)
 def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, asked, what):
     count = 4
     sites = make_sites(count, 3, WORDS, patience=5.0)

@@ -12,7 +12,9 @@ import pytest
 from site_support import directory_of, identities
 
 pytest.importorskip("cryptography")
-grpc = pytest.importorskip("grpc")
+pytest.importorskip("grpc")
+
+import grpc
 
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteIdentity
