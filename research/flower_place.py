@@ -57,7 +57,7 @@ class Place:
         (home / "config.toml").write_text(f'[superlink]\ndefault = "here"\n[superlink.here]\n{connection}')
         self.environment = os.environ | {
             "FLWR_HOME": str(home), "FLWR_TELEMETRY_ENABLED": "0", "PATH": f"{BIN}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{HERE}:{HERE.parent / 'src'}", "NUMBA_NUM_THREADS": "1",
+            "PYTHONPATH": f"{HERE / 'flower_app'}:{HERE.parent / 'src'}", "NUMBA_NUM_THREADS": "1",
         }  # fmt: skip
         self.processes: list[subprocess.Popen[bytes]] = []
 

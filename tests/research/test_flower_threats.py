@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from flower_threats import FOLDER, THREATS, threat_table
 
+from flower_threats import FOLDER, THREATS, threat_table
 from stored import ROOT
 
 
