@@ -13,7 +13,8 @@ from scipy.stats import chi2
 from test_shares import Together, query_for, spread_is
 
 from private_topics.errors import InputError
-from private_topics.privacy.addends import WORD_BITS, Fine, joined
+from private_topics.privacy.addends import WORD_BITS, Fine, Whole, joined
+from private_topics.privacy.adding import with_noise
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.shares import NoiseShares, SharedRun
 
@@ -108,6 +109,22 @@ def test_whole_steps_have_the_noise_that_is_charged():
     off = places[0] < places[1]
     assert event.coordinates == len(places[0])
     assert spread_is(left[off].astype(float) * query.step * math.sqrt(2), event.sensitivity / event.mu)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 600])
+def test_of_a_symmetric_matrix_the_upper_triangle_is_handed_over(rows):
+    """Whole steps: as with the other half, which is the same."""
+    query = query_for(whole_run(), "symmetric_matrix")
+    square = np.random.default_rng(rows).integers(-1000, 1000, (rows, rows))
+    square += square.T
+    half = Whole(query, square)
+    drawn = np.random.default_rng(0)
+    sent = half.noisy(query, 1.0, lambda count, _: drawn.integers(-9, 9, count), lambda *_: None)
+    assert sent.shape == (half.size,) == (rows * (rows + 1) // 2,)
+    drawn = np.random.default_rng(0)
+    full = with_noise(query, square, 1.0, lambda count, _: drawn.integers(-9, 9, count), consume=False)
+    assert np.array_equal(half.total(sent, 2), full)
+    assert not np.array_equal(full, square)
 
 
 def test_a_repeated_round_has_a_fresh_dither():

@@ -129,6 +129,9 @@ def test_arrays_of_every_kind_have_shares_too(kind):
     together.release(query, np.zeros((4, *shape), np.int64), 1.0)
     (event,) = together.runs[0].released_events
     left = sum(list(together.parts[-1].values())[:2]) * query.step
+    if kind == "symmetric_matrix":
+        upper, left = left, np.zeros(shape)
+        left[np.triu_indices(200)] = upper
     if kind == "array":
         assert spread_is(left, event.sensitivity / event.mu)
         return
@@ -187,6 +190,18 @@ def test_a_repeated_round_is_charged_again_and_draws_anew(share):
     left = sum(second[site] for site in range(2)) * query.step
     assert spread_is(left, events[1].sensitivity / events[1].mu)
     assert len(together.runs[4].released_events) == 1
+
+
+def test_two_sums_with_and_without_a_site_differ_by_its_part_and_the_noise_of_both():
+    """The coordinator says that a site has dropped out, has both sums, and subtracts them: no noise cancels."""
+    together = Together(4, 3, attempts=((), (3,)))
+    query = query_for(together.runs[0])
+    together.release(query, np.zeros((4, DRAWS), np.int64), 0.02)
+    first, second = together.runs[0].released_events
+    assert (first.shares, second.shares) == (4, 3)
+    difference = (sum(together.parts[0].values()) - sum(together.parts[1].values())) * query.step
+    assert spread_is(difference, math.hypot(first.sigma, second.sigma))
+    assert len(together.runs[3].released_events) == 1
 
 
 def test_with_repeats_and_all_else_the_budget_is_not_exceeded():

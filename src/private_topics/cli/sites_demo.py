@@ -95,7 +95,7 @@ def _together(
         screen.say(f"{len(listener.wait(120.0))} clinics are connected.")
         coordinator = SiteCoordinator(directory, listener.ask)
         coordinator.run()
-        screen.say(f"{coordinator.rounds} rounds; nobody has seen a sum without noise.")
+        screen.say(f"{coordinator.rounds} rounds; but for the number of patients nobody saw a sum without noise.")
     if any(process.wait(60.0) for process in processes):
         raise EngineError("A clinic has failed.")
 

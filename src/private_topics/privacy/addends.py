@@ -19,7 +19,7 @@ from private_topics.errors import InputError
 from private_topics.privacy.adding import with_noise
 from private_topics.privacy.lattice import LARGEST_INTEGER
 from private_topics.privacy.queries import Integers, Query, checked_aggregate
-from private_topics.privacy.symmetric import Draw, spread
+from private_topics.privacy.symmetric import Draw, from_upper_triangle, spread, upper_triangle
 
 WORD_BITS = 48
 """Of a word in which what is below a step is added up: the sum over 1,000 sites has 58."""
@@ -40,18 +40,21 @@ class Addend(Protocol):
 
 
 class Whole:
-    """Whole lattice steps."""
+    """Whole lattice steps; of a symmetric matrix the upper triangle is handed over."""
 
     bits = 0
 
-    def __init__(self, integers: Integers) -> None:
-        self.integers, self.size = integers, integers.size
+    def __init__(self, query: Query, integers: Integers) -> None:
+        self.integers, self._half = integers, query.kind == "symmetric_matrix"
+        rows = len(integers)
+        self.size = rows * (rows + 1) // 2 if self._half else integers.size
 
     def noisy(self, query: Query, sigma: float, draw: Draw, dither: Dither) -> Integers:
-        return with_noise(query, self.integers, sigma, draw, consume=False)
+        noised = with_noise(query, self.integers, sigma, draw, consume=False)
+        return upper_triangle(noised) if self._half else noised
 
     def total(self, summed: Integers, taking_part: int) -> Integers:
-        return summed.reshape(self.integers.shape)
+        return from_upper_triangle(summed, len(self.integers)) if self._half else summed.reshape(self.integers.shape)
 
 
 class Fine:

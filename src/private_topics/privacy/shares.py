@@ -139,7 +139,7 @@ class SharedRun(PrivateRun):
         """Of whole steps, or of a tuple in fine steps: what `Fine` is made of."""
         if isinstance(aggregate, tuple):
             return Fine(query, *aggregate)
-        return Whole(super()._integers(query, aggregate, consume))
+        return Whole(query, super()._integers(query, aggregate, consume))
 
     def _noisy(
         self, query: Query, addend: Any, share: float, consume: bool

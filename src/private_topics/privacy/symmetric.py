@@ -79,6 +79,21 @@ def spread(values: Integers, places: tuple[npt.NDArray[np.int64], ...]) -> Integ
     return array
 
 
+def upper_triangle(matrix: Integers) -> Integers:
+    """The entries on and above the diagonal, row by row."""
+    return np.concatenate([row[place:] for place, row in enumerate(matrix)])
+
+
+def from_upper_triangle(values: Integers, size: int) -> Integers:
+    """The symmetric matrix of so many rows with these entries on and above its diagonal."""
+    matrix, start = np.zeros((size, size), np.int64), 0
+    for row in range(size):
+        matrix[row, row:] = values[start : start + size - row]
+        start += size - row
+    _mirror(matrix)
+    return matrix
+
+
 def symmetric_std(shape: tuple[int, ...], sigma: float) -> npt.NDArray[np.float64]:
     """The standard deviation of the noise in every entry of a symmetric matrix or 3-tensor."""
     indices = np.sort(np.indices(shape, dtype=np.int32), axis=0)

@@ -34,6 +34,7 @@ from private_topics.privacy.addends import WORD_BITS, joined
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.queries import Query
 from private_topics.privacy.shares import NoiseShares, SharedRun
+from private_topics.privacy.symmetric import spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
 SITES, HONEST, BUDGET = 5, 2, PrivacyBudget(6.0, 1e-6)
@@ -96,6 +97,8 @@ class Held:
     def read(self, sent):
         """The value that was sent, what is below a step included."""
         if not isinstance(self.aggregate, tuple):
+            if self.query.kind == "symmetric_matrix":
+                return spread(sent, np.triu_indices(len(self.aggregate)))
             return sent.reshape(self.aggregate.shape)
         whole, *words = sent.reshape(-1, len(self.aggregate.values))
         return (whole.astype(object) << self.aggregate.bits) + joined(words, WORD_BITS)

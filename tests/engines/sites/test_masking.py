@@ -17,6 +17,7 @@ from private_topics.errors import EngineError
 
 FALSE_ALARM = 1e-9
 CONTEXT = b"c" * 32
+TWO = ("clinic-01", "clinic-00")
 
 
 def looks_uniform(words: np.ndarray) -> bool:
@@ -62,10 +63,10 @@ def test_another_context_has_other_masks_which_do_not_cancel():
 
 def test_no_word_of_a_stream_comes_again_in_another_round():
     secret = b"s" * 32
-    first, second = (stream(secret, context, 10_000) for context in (CONTEXT, b"d" * 32))
+    first, second = (stream(secret, context, TWO, 10_000) for context in (CONTEXT, b"d" * 32))
     assert not np.intersect1d(first, second).size
-    assert np.array_equal(first, stream(secret, CONTEXT, 10_000))
-    assert np.array_equal(first[:100], stream(secret, CONTEXT, 100))
+    assert np.array_equal(first, stream(secret, CONTEXT, TWO, 10_000))
+    assert np.array_equal(first[:100], stream(secret, CONTEXT, TWO[::-1], 100))
 
 
 def test_the_stream_is_chacha20_of_derived_keys():
@@ -74,10 +75,11 @@ def test_the_stream_is_chacha20_of_derived_keys():
 
     secret = b"a secret that two sites have in common"
     extracted = hmac.digest(CONTEXT, secret, "sha256")
-    first = hmac.digest(extracted, b"private-topics mask 1" + b"\x01", "sha256")
-    second = hmac.digest(extracted, first + b"private-topics mask 1" + b"\x02", "sha256")
+    purpose = b"private-topics mask 2\nclinic-00\nclinic-01"
+    first = hmac.digest(extracted, purpose + b"\x01", "sha256")
+    second = hmac.digest(extracted, first + purpose + b"\x02", "sha256")
     expected = b"".join(chacha20_block(first, counter, second[:12]) for counter in range(3))
-    assert stream(secret, CONTEXT, 24).astype("<u8").tobytes() == expected
+    assert stream(secret, CONTEXT, TWO, 24).astype("<u8").tobytes() == expected
 
 
 def chacha20_block(key: bytes, counter: int, nonce: bytes) -> bytes:

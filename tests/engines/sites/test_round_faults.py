@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from round_support import Sites
+from round_support import Sites, edited
 
 pytest.importorskip("cryptography")
 
 from private_topics.engines.sites.coordinator import SiteCoordinator
-from private_topics.engines.sites.messages import unpacked
+from private_topics.engines.sites.messages import Message, unpacked
 from private_topics.errors import EngineError
 
 
@@ -100,5 +100,44 @@ def test_answers_for_others_and_of_strangers_count_for_nothing():
         return answers | {"stranger": b"", "clinic-01 ": b""}
 
     coordinator = SiteCoordinator(sites.directory, ask)
+    assert coordinator._round(0) is None
+    assert coordinator.left == ["clinic-01"]
+
+
+SOUND_BUT_FOR = {
+    "no key": {"key": None},
+    "a short key": {"key": "00"},
+    "a key of small order": {"key": bytes(32).hex()},
+    "a key of another round": {"round": 7},
+    "a key of another attempt": {"attempt": 7},
+    "no digest": {"agreed": None},
+    "another kind of digest": {"agreed": []},
+}
+
+
+@pytest.mark.parametrize("wrong", SOUND_BUT_FOR.values(), ids=SOUND_BUT_FOR)
+def test_who_signs_a_key_that_others_refuse_is_left_out_in_their_place(wrong):
+    sites = Sites(4, 3)
+    fault = Faulty(sites, 1, "begin", lambda answer: edited(answer, sites.known["clinic-01"], **wrong))
+    coordinator = SiteCoordinator(sites.directory, fault)
+    assert coordinator._round(0) is None
+    assert coordinator.left == ["clinic-01"]
+    assert sites.sent == {"clinic-00": 1, "clinic-01": 0, "clinic-02": 1, "clinic-03": 1}
+
+
+@pytest.mark.parametrize("context", [None, [], {}, 5, "", "zz", bytes(32).hex()])
+def test_who_signs_integers_of_an_unknown_context_is_left_out(context):
+    sites = Sites(4, 3)
+    fault = Faulty(sites, 1, "keys", lambda answer: edited(answer, sites.known["clinic-01"], context=context))
+    coordinator = SiteCoordinator(sites.directory, fault)
+    assert coordinator._round(0) is None
+    assert coordinator.left == ["clinic-01"]
+
+
+@pytest.mark.parametrize("heard", [None, [], 5])
+def test_who_signs_an_end_without_saying_what_it_heard_is_left_out(heard):
+    sites = Sites(4, 3)
+    said = Message("ended", {"site": "clinic-01", "heard": heard}).signed(sites.known["clinic-01"])
+    coordinator = SiteCoordinator(sites.directory, Faulty(sites, 1, "begin", lambda answer: said))
     assert coordinator._round(0) is None
     assert coordinator.left == ["clinic-01"]

@@ -256,8 +256,8 @@ def test_colluding_sites_see_the_sum_of_the_honest_and_nothing_less():
     bare = {}
     for name in sites.names(0, 1, 2):
         words = unpacked(answers[name][:-64], "masked").words()
-        for key in known.values():  # their names come after those of the honest, so these masks were added
-            words = words - stream(key.secret(public[name]), sites[0].context, words.size)
+        for other, key in known.items():  # their names come after those of the honest, so these masks were added
+            words = words - stream(key.secret(public[name]), sites[0].context, (name, other), words.size)
         bare[name] = words
     assert all(looks_uniform(words) for words in bare.values())
     assert all(looks_uniform(bare[a] + bare[b]) for a, b in [sites.names(0, 1), sites.names(0, 2), sites.names(1, 2)])

@@ -17,6 +17,7 @@ from private_topics.engines.sites.messages import Message, unpacked
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, PrivacyError
 
+KINDS = ("key", "masked", "heard", "refused", "ended")
 pytestmark = pytest.mark.filterwarnings("ignore::private_topics.errors.PrivacyWarning")
 
 
@@ -42,8 +43,9 @@ def ledgers(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", [None, b"garbage"], ids=["silent", "garbage"])
-@pytest.mark.parametrize("asked", ["begin", "keys"])
-@pytest.mark.parametrize("round_number", [0, 1, 4])
+@pytest.mark.parametrize(
+    ("round_number", "asked"), [(0, "begin"), (1, "begin"), (1, "keys"), (4, "begin"), (4, "keys")]
+)
 def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, asked, what):
     count = 4
     sites = make_sites(count, 3, WORDS, patience=5.0)
@@ -59,10 +61,35 @@ def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, a
     models = list(results.values())
     assert all(np.array_equal(model.components_, models[0].components_) for model in models)
     names = [release.name for release in models[0].privacy_.releases]
-    repeated = asked == "keys" and round_number > 0  # the first round adds up the number of units: public, no noise
-    assert len(names) - len(set(names)) == int(repeated)
+    assert len(names) - len(set(names)) == int(asked == "keys")
     assert models[0].privacy_.epsilon_spent <= 60.0
     assert [len(books[name].spent) for name in results] == [1, 1, 1]
+
+
+def test_the_number_of_units_is_added_up_once_whoever_drops_out():
+    """It has no noise: the coordinator says that one has dropped out, and would subtract the second sum."""
+    sites, books = make_sites(4, 3, WORDS, patience=5.0), ledgers(4)
+    transport = Loopback(sites)
+    transport.meddle = failing("clinic-02", 0, "keys", None)
+    results, _, problem = fit_all(
+        4, 3, split_rows(counts(), 4), topics=1, transport=transport, sites=sites, ledgers=books
+    )
+    assert isinstance(problem, EngineError)
+    assert all(isinstance(result, EngineError) for result in results.values())
+    assert "begin a new fit. Nothing was charged." in str(results["clinic-00"])
+    assert [len(book.spent) for book in books.values()] == [0, 0, 0, 0]
+    sent = [site for site, _, answer in transport.heard if unpacked(answer[:-64], *KINDS).kind == "masked"]
+    assert len(sent) == len(set(sent))
+
+
+def test_a_number_of_units_below_the_own_one_is_no_sum(monkeypatch):
+    """Sensitivities are for sums over at most that many units: a coordinator must not be able to say fewer."""
+    site = lone_site(5.0)
+    monkeypatch.setattr(site, "exchange", lambda asked, size, own: own(2) - 1)
+    with pytest.raises(EngineError, match="below this site's own number"):
+        site.added_up(10)
+    monkeypatch.setattr(site, "exchange", lambda asked, size, own: own(2))
+    assert site.added_up(10) == 10
 
 
 def test_with_too_few_left_every_fit_stops_and_what_was_charged_stays():

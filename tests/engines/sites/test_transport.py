@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from contextlib import ExitStack
@@ -13,11 +14,13 @@ from site_support import directory_of, identities
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
 
+import grpc
+
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteIdentity
 from private_topics.engines.sites.messages import Message
 from private_topics.engines.sites.site import Site
-from private_topics.engines.sites.transport import SiteCall, SiteListener, self_signed
+from private_topics.engines.sites.transport import METHOD, SiteCall, SiteListener, self_signed
 from private_topics.errors import EngineError, InputError
 
 HOST = "127.0.0.1"
@@ -112,6 +115,22 @@ def test_who_cannot_sign_for_a_site_is_not_let_in(place, name):
         assert here.listener.wait(0.5) == []
         with pytest.raises(EngineError, match="lost"):
             site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+
+
+def test_who_says_nothing_takes_no_place_from_the_sites(place, monkeypatch):
+    """More calls than the coordinator has threads, none of which says who it is; then a site comes."""
+    monkeypatch.setattr("private_topics.engines.sites.transport.HELLO_SECONDS", 0.5)
+    here = place()
+    credentials = grpc.ssl_channel_credentials(root_certificates=CERTIFICATE)
+    with grpc.secure_channel(f"{HOST}:{here.listener.port}", credentials) as channel:
+        silent = [channel.stream_stream(METHOD)(iter(queue.Queue().get, None)) for _ in range(20)]
+        next(silent[0])  # it was asked who it is
+        here.connected("clinic-00")
+        end = time.monotonic() + 10.0
+        while here.listener.wait(0.1) != ["clinic-00"]:
+            assert time.monotonic() < end
+        for call in silent:
+            call.cancel()
 
 
 def test_a_late_answer_is_no_answer_to_the_next_question(place):

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.engines.sites.identities import SiteDirectory
-from private_topics.engines.sites.masking import added
+from private_topics.engines.sites.identities import KEY_BYTES, SiteDirectory
+from private_topics.engines.sites.masking import RoundKey, added
 from private_topics.engines.sites.messages import GarbageError, Message, verified, words_body
 from private_topics.engines.sites.rounds import DIGEST_BYTES
 from private_topics.errors import EngineError
@@ -55,7 +55,7 @@ class SiteCoordinator:
         """Attempts until one succeeds; what the sites have heard where all have ended instead."""
         for attempt in itertools.count():
             self._require_enough()
-            begin = Message("begin", {"round": number, "attempt": attempt, "sites": self.present}).packed()
+            begin = Message("begin", {"round": number, "attempt": attempt, "sites": self.present})
             answers = self._answers(begin, "key", "ended")
             ended = {name: said.text("heard") for name, (_, said) in answers.items() if said.kind == "ended"}
             if ended and len(ended) == len(self.present):
@@ -63,25 +63,27 @@ class SiteCoordinator:
             keys = _of_most({name: given for name, given in answers.items() if name not in ended})
             if self._leave_out(set(self.present) - set(keys)):
                 continue
-            masked = self._answers(Message("keys", {"keys": keys}).packed(), "masked")
+            masked = self._answers(Message("keys", {"keys": keys}), "masked")
             parts = _of_one_size({name: said for name, (_, said) in masked.items()})
             if self._leave_out(set(self.present) - set(parts)):
                 continue
             context = next(iter(masked.values()))[1].text("context")
             body = words_body(added(list(parts.values())))
-            self._answers(Message("total", {"context": context}, body).packed(), "heard")
+            self._answers(Message("total", {"context": context}, body), "heard")
             return None
         raise AssertionError("unreachable")
 
-    def _answers(self, message: bytes, *kinds: str) -> dict[str, tuple[bytes, Message]]:
-        """The valid answers of the sites that are present."""
-        found = {}
-        for name, data in self.ask(dict.fromkeys(self.present, message)).items():
+    def _answers(self, message: Message, *kinds: str) -> dict[str, tuple[bytes, Message]]:
+        """The valid answers of the sites that are present: rightly signed, and such that other sites take them."""
+        found, present = {}, self.present
+        for name, data in self.ask(dict.fromkeys(present, message.packed())).items():
             try:
-                found[name] = data, verified(data, self.directory, name, *kinds)
+                said = verified(data, self.directory, name, *kinds)
+                _require_sound(message, said)
             except GarbageError:
                 continue
-        return {name: answer for name, answer in found.items() if name in self.present}
+            found[name] = data, said
+        return {name: answer for name, answer in found.items() if name in present}
 
     def _leave_out(self, names: set[str]) -> bool:
         self.left += sorted(names)
@@ -107,14 +109,25 @@ def _the_same(ended: Mapping[str, str]) -> str:
     return heard.pop()
 
 
+def _require_sound(asked: Message, said: Message) -> None:
+    """Refuse what a site has signed and the others would refuse: they would be left out in its place."""
+    if said.kind == "ended":
+        said.text("heard")
+    elif said.kind == "masked":
+        said.octets("context", DIGEST_BYTES)
+        said.words()
+    elif said.kind == "key":
+        said.octets("agreed", DIGEST_BYTES)
+        this = asked.number("round"), asked.number("attempt")
+        if (said.number("round"), said.number("attempt")) != this or not RoundKey().accepts(
+            said.octets("key", KEY_BYTES)
+        ):
+            raise GarbageError
+
+
 def _of_most(answers: Mapping[str, tuple[bytes, Message]]) -> dict[str, str]:
     """The signed keys of the largest group of sites that hold the same to be agreed."""
-    agreed = {}
-    for name, (_, said) in answers.items():
-        try:
-            agreed[name] = said.octets("agreed", DIGEST_BYTES)
-        except GarbageError:
-            continue
+    agreed = {name: said.text("agreed") for name, (_, said) in answers.items()}
     if not agreed:
         return {}
     most = Counter(agreed.values()).most_common(1)[0][0]
@@ -123,12 +136,8 @@ def _of_most(answers: Mapping[str, tuple[bytes, Message]]) -> dict[str, str]:
 
 def _of_one_size(masked: Mapping[str, Message]) -> dict[str, npt.NDArray[np.uint64]]:
     """The masked integers of all sites that sent as many as most did, in the context that most have."""
-    said = Counter((message.fields.get("context"), len(message.body)) for message in masked.values())
+    said = {name: (message.text("context"), len(message.body)) for name, message in masked.items()}
     if not said:
         return {}
-    usual = said.most_common(1)[0][0]
-    return {
-        name: message.words()
-        for name, message in masked.items()
-        if (message.fields.get("context"), len(message.body)) == usual and len(message.body) % 8 == 0
-    }
+    usual = Counter(said.values()).most_common(1)[0][0]
+    return {name: masked[name].words() for name, sent in said.items() if sent == usual}

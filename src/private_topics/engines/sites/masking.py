@@ -1,8 +1,10 @@
 """Pairwise masks modulo 2^64: what one of two sites adds, the other subtracts, and the sum over all sites is bare.
 
 Two sites agree on a secret (X25519) with keys that serve one attempt at one round; HKDF turns it, with a digest of
-all that the sites of the round agree on, into a key and a nonce of ChaCha20, whose stream is the mask. Sites that do
-not agree on everything have masks that do not cancel: their sum is noise. Proof: docs/proofs/sites.md.
+all that the sites of the round agree on and the names of the two, into a key and a nonce of ChaCha20, whose stream is
+the mask. Sites that do not agree on everything have masks that do not cancel: their sum is noise. A site that shows
+another one's key as its own has the same secret with everybody, but under its own name another mask. Proof:
+docs/proofs/sites.md.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from private_topics.engines.sites.identities import KEY_BYTES, require_cryptogra
 from private_topics.errors import EngineError
 
 Words = npt.NDArray[np.uint64]
-_PURPOSE = b"private-topics mask 1"
+_PURPOSE = "private-topics mask 2"
 _NONCE_BYTES = 12
 
 
@@ -42,6 +44,13 @@ class RoundKey:
         except ValueError:
             raise EngineError("The key of a site for this round is not a valid one.") from None
 
+    def accepts(self, other: bytes) -> bool:
+        """Whether the two have a secret; with a point of small order everybody has the same one."""
+        try:
+            return bool(self.secret(other))
+        except EngineError:
+            return False
+
 
 def masked(
     values: npt.NDArray[np.int64], own: str, key: RoundKey, keys: Mapping[str, bytes], context: bytes
@@ -53,19 +62,20 @@ def masked(
     words = values.reshape(-1).astype(np.int64).view(np.uint64)
     for name, public in keys.items():
         if name != own:
-            mask = stream(key.secret(public), context, words.size)
+            mask = stream(key.secret(public), context, (own, name), words.size)
             words = words + mask if own < name else words - mask
     return words
 
 
-def stream(secret: bytes, context: bytes, size: int) -> Words:
-    """So many 64-bit words of the ChaCha20 stream of two sites in one attempt at one round."""
+def stream(secret: bytes, context: bytes, two: tuple[str, str], size: int) -> Words:
+    """So many 64-bit words of the ChaCha20 stream of two sites, in any order, in one attempt at one round."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    derived = HKDF(SHA256(), KEY_BYTES + _NONCE_BYTES, salt=context, info=_PURPOSE).derive(secret)
+    purpose = "\n".join([_PURPOSE, *sorted(two)]).encode()
+    derived = HKDF(SHA256(), KEY_BYTES + _NONCE_BYTES, salt=context, info=purpose).derive(secret)
     counter_and_nonce = bytes(4) + derived[KEY_BYTES:]
     encryptor = Cipher(ChaCha20(derived[:KEY_BYTES], counter_and_nonce), mode=None).encryptor()
     return np.frombuffer(encryptor.update(bytes(8 * size)), dtype="<u8").astype(np.uint64)

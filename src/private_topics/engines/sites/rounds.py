@@ -73,10 +73,13 @@ class SiteRound:
 
     def _send(self, message: Message) -> bytes:
         """The site's own integers under masks, once every key of the attempt is known to be of the site it names."""
-        if self._key is None:
+        key = self._key
+        if key is None:
             raise GarbageError
         keys, context = self._verified_keys(message)
-        key, self._key, self.context = self._key, None, context
+        if not all(key.accepts(public) for public in keys.values()):
+            raise GarbageError  # before anything is charged
+        self._key, self.context = None, context
         values = self.own(len(self._present))
         if values.size != self.size:
             raise EngineError("A site has another number of integers than it has announced.")

@@ -97,9 +97,25 @@ class Site:
         return machine.total
 
     def added_up(self, number: int) -> int:
-        """The sum over all sites of a number that is public as a sum, such as that of units."""
-        total = self.exchange(lambda: b"public number", 1, lambda _: np.array([number], np.int64))
-        return int(total[0])
+        """The sum over all sites of a number that is public as a sum, such as that of units.
+
+        It has no noise, so it is sent once: two sums, with and without a site, would tell that site's number.
+        """
+        sent: list[int] = []
+
+        def own(taking_part: int) -> Integers:
+            if sent:
+                raise EngineError(
+                    "A site has dropped out while the number of units was added up. This is not done again, since "
+                    "the two sums would tell its number: begin a new fit. Nothing was charged."
+                )
+            sent.append(taking_part)
+            return np.array([number], np.int64)
+
+        total = int(self.exchange(lambda: b"public number", 1, own)[0])
+        if total < number:
+            raise EngineError("The sum over the sites is below this site's own number: it is not one.")
+        return total
 
     def end(self, *, failed: bool = False) -> None:
         """The fit is over. What the coordinator is told of it is a digest of what was heard, if it did not fail."""

@@ -20,7 +20,10 @@ from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, InputError, require
 
 METHOD = "/private_topics.Sites/Talk"
-LARGEST_MESSAGE = 1 << 30
+LARGEST_MESSAGE = 1 << 28
+"""Bytes: the pairs of 8,000 words. Anybody who finds the port can send one."""
+HELLO_SECONDS = 10.0
+"""Who has not said by then who it is must go: every call takes a thread of the coordinator."""
 _NUMBER_BYTES, _NONCE_BYTES = 8, 32
 _OPTIONS = [
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
@@ -109,6 +112,9 @@ class SiteListener:
     def _talk(self, answers: Iterator[bytes], context: Any) -> Iterator[bytes]:
         """One call: who is it? Then everything that is to be sent, while another thread reads the answers."""
         nonce = os.urandom(_NONCE_BYTES).hex()
+        deadline = threading.Timer(HELLO_SECONDS, context.cancel)
+        deadline.daemon = True
+        deadline.start()
         yield bytes(_NUMBER_BYTES) + Message("hello", {"nonce": nonce}).packed()
         try:
             hello = next(answers, b"")[_NUMBER_BYTES:]
@@ -117,6 +123,8 @@ class SiteListener:
                 raise GarbageError
         except GarbageError:
             context.abort(_grpc().StatusCode.UNAUTHENTICATED, "not a site of the directory")
+        finally:
+            deadline.cancel()
         line = _Line()
         with self._news:
             if name in self._lines:
