@@ -27,7 +27,17 @@ from private_topics.paper.experiments.noise_free import model_gap
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
 from private_topics.paper.experiments.readings import ScaledMoments, Task, published_fit
 from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS
-from private_topics.paper.experiments.rows import MEASURED, REFUSED, best, median, read_rows, status, write_rows
+from private_topics.paper.experiments.rows import (
+    MEASURED,
+    REFUSED,
+    best,
+    drawn,
+    median,
+    read_rows,
+    spread,
+    status,
+    write_rows,
+)
 from private_topics.paper.experiments.summary import choice_table, overview, page
 from private_topics.paper.experiments.synthetic_error import Setting, measure, paper_error
 from private_topics.paper.experiments.verdicts import (
@@ -99,10 +109,13 @@ def test_the_overview_has_every_claim(quick):
 
 
 @pytest.mark.slow
-def test_a_run_can_be_repeated():
-    setting = Setting(0.1, 500, words=30, epsilons=(1.0,), variational_epsilons=(), draws=1)
-    first, second = ([row | {"seconds": None} for row in measure(setting, 3)] for _ in range(2))
+def test_a_run_can_be_repeated_in_several_processes():
+    setting = Setting(0.1, 500, words=30, epsilons=(1.0,), draws=2)
+    methods = ["config 1 published", "sequential", "unigram"]
+    first, second = ([row | {"seconds": None} for row in measure(setting, 3, methods, jobs)] for jobs in (1, 2))
     assert first == second
+    assert [row["draw"] for row in first] == [0, 0, 0, 1, 1, 1]
+    assert first[2]["error"] != first[5]["error"]  # every draw has its own corpus
 
 
 @pytest.mark.slow
@@ -225,6 +238,13 @@ def test_rows_survive_the_file(tmp_path):
     rows = [row("vi", 0.5), row("sequential", None, 1.0, REFUSED)]
     write_rows(tmp_path / "rows.csv", rows)
     assert read_rows(tmp_path / "rows.csv") == [each | {"topics_used": 3.0, "documents": 1e5} for each in rows]
+
+
+def test_the_number_of_draws_and_their_range_are_told():
+    rows = [row("a", value) | {"draw": draw} for draw, value in enumerate((3.0, 1.0, 2.0))]
+    assert spread(rows, "error", "a", epsilon=3.0) == "2 [1, 3]"
+    assert drawn(rows) == "3"
+    assert drawn([*rows, row("b", 1.0) | {"draw": 0}]) == "3 of a; 1 of b"
 
 
 def test_median_best_and_status_do_not_hide_refusals():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 QUICK_NOTE = "**Quick run**: small corpora, to try the path from corpus to figure. It says nothing about the paper."
 TEXT_NOTE = (
-    "Setting of the text: d = 300 (N is said to exceed d², and figure 3b has 300 topics), documents of 100 words, "
-    "one corpus. `error`: App. B's distance `||y - f||_F` with every topic divided by its length, matched; zeros "
+    "Setting of the text: d = 300 (N is said to exceed d², and figure 3b has 300 topics), documents of 100 words. "
+    "`error`: App. B's distance `||y - f||_F` with every topic divided by its length, matched; zeros "
     "in place of three topics score √3. L2 is that of this library, for which the length of a topic does not "
     "matter."
 )
 AUTHORS_NOTE = (
-    "Setting of the authors' public code: topics and prior are normalised uniform numbers, every draw has its own "
-    "corpus. `error`: the sum of L1 distances of matched topics, as in that code; topics drawn at random score "
+    "Setting of the authors' public code: topics and prior are normalised uniform numbers. "
+    "`error`: the sum of L1 distances of matched topics, as in that code; topics drawn at random score "
     "1.7 with 10 words, the plateau of the paper's plots, and 1.9 with 50. In this metric the plotted variational "
     "inference without noise (4.6 to 4.9) is worse than guessing; near-one-hot topics score as much."
 )
