@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from private_topics.inference.token_sampling import start_counts, step_size, topics_of_counts
+from private_topics.spectral import power_method
 from private_topics.spectral.power_method import LARGEST_RESTARTED, _apply, _apply_by_slices, decompose
 from private_topics.spectral.topics import project_to_simplex
 from private_topics.spectral.whitening import DENSE_LIMIT, top_eigenpairs, whitening_of
@@ -56,6 +57,21 @@ def test_a_large_tensor_is_applied_by_slices_with_the_same_result():
     expected = np.einsum("abc,bj,cj->aj", cube, vectors, vectors)
     np.testing.assert_allclose(_apply(cube, vectors), expected, atol=1e-13)
     np.testing.assert_allclose(_apply_by_slices(cube, vectors), expected, atol=1e-13)
+
+
+def test_a_large_tensor_has_one_start_and_bounded_work(monkeypatch):
+    applied = []
+    monkeypatch.setattr(power_method, "_apply", lambda tensor, vectors: applied.append(1) or _apply(tensor, vectors))
+    rng = np.random.default_rng(0)
+    cube = rng.normal(size=(8, 8, 8))  # noise alone: no iteration comes to rest early
+    mirror_sorted(cube)
+    decompose(cube)
+    assert len(applied) > 2 * 50
+    monkeypatch.setattr(power_method, "LARGEST_RESTARTED", 7)
+    monkeypatch.setattr(power_method, "MOST_OPERATIONS", 5.0 * 8**4)
+    applied.clear()
+    decompose(cube)
+    assert len(applied) == 1 + 5
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,7 +2,7 @@
 
 `V ← QR( T(I, v_j, v_j) )`, columns ordered by |λ|, from the eigenvectors of the contraction `T(I, I, w)`,
 `w_a = Σ_b T_abb`, and from a few random orthogonal starts; the start with the largest `Σ λ_j²` wins. An application
-takes r⁴ operations, so a large tensor has the first start only.
+takes r⁴ operations, so a large tensor has the first start only, and one of more than 375 topics fewer iterations.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 RESTARTS, MOST_ITERATIONS, TOLERANCE = 2, 300, 1e-13
 LARGEST_RESTARTED = 100
 """The largest rank with several starts, and with all products of pairs of entries in memory at once."""
+MOST_OPERATIONS = 6e12
+"""Of one start: 96 iterations at 500 topics. Wikipedia with 100 topics has its perplexity to five digits after 50."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _apply_by_slices(tensor: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 def _iterate(tensor: np.ndarray, vectors: np.ndarray) -> EigenPairs:
     image = _apply(tensor, vectors)
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(min(MOST_ITERATIONS, int(MOST_OPERATIONS / len(tensor) ** 4))):
         order = np.argsort(-np.abs(np.einsum("aj,aj->j", vectors, image)), kind="stable")
         moved, triangle = np.linalg.qr(image[:, order])
         moved *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
