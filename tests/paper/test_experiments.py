@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 from typer.testing import CliRunner
 
 from private_topics import InputError, make_lda_corpus
 from private_topics.cli import app
-from private_topics.paper.experiments import names, reproduce
+from private_topics.paper.experiments import names, registry, reproduce
 from private_topics.paper.experiments.figure_two import (
     FIGURE_TWO,
     NOT_MEASURED,
@@ -26,7 +27,7 @@ from private_topics.paper.experiments.methods import PUBLISHED
 from private_topics.paper.experiments.noise_free import model_gap
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
 from private_topics.paper.experiments.readings import ScaledMoments, Task, published_fit
-from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS
+from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS, Experiment
 from private_topics.paper.experiments.rows import (
     MEASURED,
     REFUSED,
@@ -122,6 +123,21 @@ def test_a_run_can_be_repeated_in_several_processes():
 def test_quick_and_full_results_do_not_share_a_folder(quick):
     with pytest.raises(InputError, match="Name another folder"):
         reproduce("figure-1", out=quick)
+
+
+def test_a_measurement_does_not_depend_on_the_number_of_threads(monkeypatch, tmp_path):
+    """Linear algebra on one thread: figure 2b's tensor is noise, and two threads find other eigenvectors in it."""
+    seen = []
+
+    def measure(**_):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return [{"method": "vi"}]
+
+    monkeypatch.setitem(EXPERIMENTS, "figure-1", Experiment("", measure, lambda rows, path: None))
+    monkeypatch.setattr(registry, "redraw", lambda out, name: None)
+    with threadpool_limits(limits=2, user_api="blas"):
+        reproduce("figure-1", out=tmp_path)
+    assert set(seen) == {1}
 
 
 def test_the_command(tmp_path):

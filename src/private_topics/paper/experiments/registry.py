@@ -15,6 +15,7 @@ from private_topics.paper.experiments.rows import MEASURED_AT, Row, kept_rows, r
 from private_topics.paper.experiments.running import provenance
 from private_topics.paper.experiments.summary import write_pages
 from private_topics.paper.graph_picture import write_pictures
+from private_topics.threads import one_order
 
 ALL = "all"
 FIGURE_TWO = synthetic_error.SETTINGS | synthetic_error.AUTHORS
@@ -104,7 +105,8 @@ def reproduce(
         folder = out / each
         folder.mkdir(parents=True, exist_ok=True)
         shared = chosen | {"jobs": jobs} if each in IN_PARTS else {}
-        rows = EXPERIMENTS[each].measure(quick=quick, seed=seed, **shared)
+        with one_order():
+            rows = EXPERIMENTS[each].measure(quick=quick, seed=seed, **shared)
         kept = kept_rows(folder / POINTS, rows) if chosen else []
         write_rows(folder / POINTS, [*(row | {MEASURED_AT: measured_at} for row in rows), *kept])
         redraw(out, each)
