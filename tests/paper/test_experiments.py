@@ -1,5 +1,6 @@
 """The experiments: every quick run, the committed results against their rows, and every verdict on planted rows."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from private_topics.paper.experiments.readings import ScaledMoments, Task, publi
 from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS, Experiment
 from private_topics.paper.experiments.rows import (
     MEASURED,
+    MEASURED_AT,
     REFUSED,
     best,
     drawn,
@@ -40,7 +42,7 @@ from private_topics.paper.experiments.rows import (
     write_rows,
 )
 from private_topics.paper.experiments.summary import choice_table, overview, page
-from private_topics.paper.experiments.synthetic_error import Setting, measure, paper_error
+from private_topics.paper.experiments.synthetic_error import AUTHORS, Setting, measure, paper_error
 from private_topics.paper.experiments.verdicts import (
     CLAIMS,
     Promise,
@@ -180,6 +182,24 @@ def test_the_committed_page_says_what_its_rows_say(name):
 def test_the_committed_overview_says_what_the_rows_say():
     rows_of = {name: read_rows(RESULTS / name / POINTS) for name in STORED}
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == overview(rows_of, quick=False)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_the_committed_rows_say_at_which_commit_they_were_measured(name):
+    lines = {row[MEASURED_AT] for row in read_rows(RESULTS / name / POINTS)}
+    assert all(re.match(r"private-topics \S+, commit [0-9a-f]{12}, \d{4}-\d\d-\d\d", line) for line in lines)
+
+
+@pytest.mark.parametrize("name", AUTHORS)
+def test_the_committed_figures_of_the_authors_setting_have_five_draws_of_every_method(name):
+    rows = read_rows(RESULTS / name / POINTS)
+    assert drawn(rows) == "5"
+
+
+def test_the_committed_figure_3b_measures_a_corpus_of_300_topics():
+    rows = read_rows(RESULTS / "figure-3b" / POINTS)
+    assert [row["status"] for row in rows] == [MEASURED] * 5
+    assert rows[-1]["topics"] == 300
 
 
 def test_the_committed_guide_has_the_measurements():

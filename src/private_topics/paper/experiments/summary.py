@@ -181,8 +181,6 @@ def _perplexity_table(rows: Sequence[Row]) -> str:
 
 
 def _perplexity_cell(rows: Sequence[Row], method: str, level: float | None, topics: float) -> str:
-    if not selected(rows, method=method, epsilon=level, topics=topics):
-        return ""
     used = median(rows, "topics_used", method=method, epsilon=level, topics=topics)
     suffix = f" ({used:g})" if used is not None and used < topics else ""
     return spread(rows, "perplexity", method, epsilon=level, topics=topics) + suffix
