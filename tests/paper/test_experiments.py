@@ -25,7 +25,7 @@ from private_topics.paper.experiments.figure_two import (
     last_two_worse,
 )
 from private_topics.paper.experiments.methods import PUBLISHED
-from private_topics.paper.experiments.noise_free import model_gap
+from private_topics.paper.experiments.noise_free import model_gap, residual_of
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
 from private_topics.paper.experiments.readings import ScaledMoments, Task, published_fit
 from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS, Experiment
@@ -46,11 +46,13 @@ from private_topics.paper.experiments.synthetic_error import AUTHORS, Setting, m
 from private_topics.paper.experiments.verdicts import (
     CLAIMS,
     Promise,
+    gap_grows,
     promises,
     readings_verdicts,
     verdicts,
 )
 from private_topics.paper.experiments.wikipedia import STAND_IN, articles
+from private_topics.spectral.power_method import EigenPairs
 from private_topics.spectral.topics import topic_weights
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
@@ -259,6 +261,20 @@ def test_the_eigenvalues_of_the_model_gap_are_those_of_lda():
     eigenvalues = 2.0 / (alpha0 + 2.0) * np.sqrt(alpha0 * (alpha0 + 1.0) / alpha)
     np.testing.assert_allclose(topic_weights(eigenvalues, alpha0), alpha)
     assert model_gap(3, 1000.0, 0) > model_gap(30, 1000.0, 0) > model_gap(300, 1000.0, 0) > 0.0
+
+
+def test_the_residual_tells_eigenpairs_from_an_iteration_that_has_not_come_to_rest():
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    values = np.array([4.0, 3.0, 2.0, 1.0])
+    tensor = np.einsum("j,aj,bj,cj->abc", values, vectors, vectors, vectors)
+    assert residual_of(tensor, EigenPairs(values, vectors)) < 1e-12
+    assert residual_of(tensor, EigenPairs(values, vectors[:, ::-1])) > 0.5
+
+
+def test_an_iteration_that_has_not_come_to_rest_is_named_in_the_verdict():
+    rows = [{"topics": k, "gap": 1.0 / k, "model_gap": 1.0 / k, "residual": r} for k, r in ((3, 1e-12), (10, 0.4))]
+    assert "at k = 10 the power method does not come to rest" in gap_grows("figure-3b", rows).evidence
+    assert "rest" not in gap_grows("figure-3b", rows[:1]).evidence
 
 
 # -- rows, verdicts, promises ----------------------------------------------------------------------------------------
