@@ -263,7 +263,7 @@ def test_the_eigenvalues_of_the_model_gap_are_those_of_lda():
     assert model_gap(3, 1000.0, 0) > model_gap(30, 1000.0, 0) > model_gap(300, 1000.0, 0) > 0.0
 
 
-def test_the_residual_tells_eigenpairs_from_an_iteration_that_has_not_come_to_rest():
+def test_the_residual_tells_eigenpairs_from_other_vectors():
     vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
     values = np.array([4.0, 3.0, 2.0, 1.0])
     tensor = np.einsum("j,aj,bj,cj->abc", values, vectors, vectors, vectors)
@@ -271,10 +271,10 @@ def test_the_residual_tells_eigenpairs_from_an_iteration_that_has_not_come_to_re
     assert residual_of(tensor, EigenPairs(values, vectors[:, ::-1])) > 0.5
 
 
-def test_an_iteration_that_has_not_come_to_rest_is_named_in_the_verdict():
+def test_the_verdict_names_where_there_are_no_eigenvectors():
     rows = [{"topics": k, "gap": 1.0 / k, "model_gap": 1.0 / k, "residual": r} for k, r in ((3, 1e-12), (10, 0.4))]
-    assert "at k = 10 the power method does not come to rest" in gap_grows("figure-3b", rows).evidence
-    assert "rest" not in gap_grows("figure-3b", rows[:1]).evidence
+    assert "at k = 10 the power method finds no eigenvectors" in gap_grows("figure-3b", rows).evidence
+    assert "eigenvectors" not in gap_grows("figure-3b", rows[:1]).evidence
 
 
 # -- rows, verdicts, promises ----------------------------------------------------------------------------------------

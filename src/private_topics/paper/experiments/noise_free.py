@@ -25,8 +25,8 @@ MODEL_DRAWS = 1000
 LARGEST_DISTANCE = 2.0**0.5
 """No two probability vectors are further apart."""
 BOUND_EPSILONS = (1.0, 3.0)
-SETTLED = 1e-6
-"""A smaller residual is that of eigenpairs."""
+LARGEST_RESIDUAL = 1e-6
+"""Of what may be called eigenpairs."""
 
 
 def graph_rows() -> list[Row]:

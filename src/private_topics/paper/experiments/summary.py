@@ -63,7 +63,8 @@ NOTES = {
     "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
     "figure-3b": "One corpus for each number of topics. `residual`: the largest `||T(I, v, v) - lambda v||` over the "
     "largest lambda. Where it is not near zero, the tensor of the corpus is mostly sampling noise, which has no k "
-    "orthogonal eigenvectors: the gap there is that of the last iteration of the power method, and of no spectrum. "
+    "orthogonal eigenvectors: the gap there is one of the values with which the power method ends, not of a spectrum, "
+    "and another order of summation changes it. "
     "The plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
     "figure-4": REFUSAL_NOTE,
     "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
