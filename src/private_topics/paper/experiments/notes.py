@@ -62,3 +62,17 @@ PICTURE_NOTE = (
     "scaled moments as many times further: it is not hidden. With sensitivities scaled likewise the noise is 1e3 "
     "and drowns everything; the floor of 0.1 under sigma_k is why nothing is refused even then."
 )
+NOTES = {
+    "figure-1": "The pictures show where each configuration puts its noise.",
+    "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
+    "figure-3b": "One corpus for each number of topics. `residual`: the largest `||T(I, v, v) - lambda v||` over the "
+    "largest lambda. Where it is not near zero, the tensor of the corpus is mostly sampling noise, which has no k "
+    "orthogonal eigenvectors: the gap there is one of the values with which the power method ends, not of a "
+    "spectrum, and another order of summation changes it. The plotted gaps are negative; the likely cause: "
+    "[errata](../../errata.md), plotted-gap.",
+    "figure-4": REFUSAL_NOTE,
+    "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
+    "corpora of figure 2, the budget divided equally.",
+    "table-top-words": "Three topics of each method, drawn at random as in the paper. The paper's own table does not "
+    "say which configuration it is from, nor for how many topics.",
+}

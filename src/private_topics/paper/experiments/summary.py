@@ -22,6 +22,7 @@ from private_topics.paper.experiments.notes import (
     AUTHORS_NOTE,
     INTRODUCTION,
     METHOD_NOTE,
+    NOTES,
     PICTURE_NOTE,
     PROMISE_NOTE,
     QUICK_NOTE,
@@ -57,21 +58,6 @@ from private_topics.paper.experiments.verdicts import (
     verdicts,
 )
 from private_topics.paper.experiments.wikipedia import STAND_IN
-
-NOTES = {
-    "figure-1": "The pictures show where each configuration puts its noise.",
-    "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
-    "figure-3b": "One corpus for each number of topics. `residual`: the largest `||T(I, v, v) - lambda v||` over the "
-    "largest lambda. Where it is not near zero, the tensor of the corpus is mostly sampling noise, which has no k "
-    "orthogonal eigenvectors: the gap there is one of the values with which the power method ends, not of a spectrum, "
-    "and another order of summation changes it. "
-    "The plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
-    "figure-4": REFUSAL_NOTE,
-    "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
-    "corpora of figure 2, the budget divided equally.",
-    "table-top-words": "Three topics of each method, drawn at random as in the paper. The paper's own table does not "
-    "say which configuration it is from, nor for how many topics.",
-}
 
 
 def page(name: str, title: str, rows: Sequence[Row], *, quick: bool) -> str:

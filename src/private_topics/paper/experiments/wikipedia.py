@@ -92,11 +92,10 @@ def perplexities(
 ) -> list[Row]:
     """One row for every number of topics, method, epsilon and draw."""
     draws = {4: 1, 8: 1} if quick else {size: DRAWS[size] for size in topics or DRAWS}
-    slow_first = (*NOT_PRIVATE, *PRIVATE)  # at 500 topics, so that no process is left with a slow one at the end
-    known = [method for method in slow_first if methods is None or method in methods]
+    known = [method for method in (*NOT_PRIVATE, *PRIVATE) if methods is None or method in methods]
     parts = [
         (quick, seed, size, method, epsilon, draw)
-        for size, n_draws in draws.items()
+        for size, n_draws in sorted(draws.items(), reverse=True)  # slow ones first: no process ends with one
         for method in known
         for epsilon in ((None,) if method in NOT_PRIVATE else (1.0,) if quick else EPSILONS)
         for draw in range(n_draws)
