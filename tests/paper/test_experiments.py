@@ -47,6 +47,7 @@ from private_topics.paper.experiments.verdicts import (
     CLAIMS,
     Promise,
     gap_grows,
+    perplexity_beats_variational,
     promises,
     readings_verdicts,
     verdicts,
@@ -368,6 +369,13 @@ def test_a_reading_without_configurations_3_and_4_says_nothing_about_them():
     rows = [row("config 1 scaled", 1.0), row("config 2 scaled", 2.0), *(row(method, 1.0) for method in PUBLISHED)]
     found = last_two_worse("figure-2c", rows).readings
     assert (found[UNSCALED_READING][0], found["appendix constants"][0]) == (NOT_MEASURED, NOT_REPRODUCED)
+
+
+def test_a_point_of_figure_4_that_was_not_measured_is_no_evidence():
+    size = {"topics": 25.0, "perplexity": None}
+    rows = [row(method, None, 1.0, REFUSED) | size for method in PUBLISHED[1:]]
+    rows.append(row("vi", None, 1.0) | size | {"perplexity": 900.0})
+    assert "0 of 3 points are below vi and 3 are refused" in perplexity_beats_variational("figure-4", rows).evidence
 
 
 def test_every_experiment_has_a_claim():

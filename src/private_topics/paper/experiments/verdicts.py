@@ -101,6 +101,8 @@ def perplexity_beats_variational(name: str, rows: Sequence[Row]) -> Verdict:
             if rival is None:
                 continue
             for method in PUBLISHED:
+                if not selected(rows, topics=topics, epsilon=level, method=method):
+                    continue  # a point that was not measured is no evidence
                 value = median(rows, "perplexity", topics=topics, epsilon=level, method=method)
                 total += 1
                 won += value is not None and value < rival
