@@ -1,15 +1,17 @@
 """The experiments: every quick run, the committed results against their rows, and every verdict on planted rows."""
 
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 from typer.testing import CliRunner
 
 from private_topics import InputError, make_lda_corpus
 from private_topics.cli import app
-from private_topics.paper.experiments import names, reproduce
+from private_topics.paper.experiments import names, registry, reproduce
 from private_topics.paper.experiments.figure_two import (
     FIGURE_TWO,
     NOT_MEASURED,
@@ -23,21 +25,35 @@ from private_topics.paper.experiments.figure_two import (
     last_two_worse,
 )
 from private_topics.paper.experiments.methods import PUBLISHED
-from private_topics.paper.experiments.noise_free import model_gap
+from private_topics.paper.experiments.noise_free import model_gap, residual_of
 from private_topics.paper.experiments.paper_points import ERRORS, GAPS, PERPLEXITY, SINGULAR_VALUES
 from private_topics.paper.experiments.readings import ScaledMoments, Task, published_fit
-from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS
-from private_topics.paper.experiments.rows import MEASURED, REFUSED, best, median, read_rows, status, write_rows
+from private_topics.paper.experiments.registry import EXPERIMENTS, PICTURE, POINTS, Experiment
+from private_topics.paper.experiments.rows import (
+    MEASURED,
+    MEASURED_AT,
+    REFUSED,
+    best,
+    drawn,
+    median,
+    read_rows,
+    spread,
+    status,
+    write_rows,
+)
 from private_topics.paper.experiments.summary import choice_table, overview, page
-from private_topics.paper.experiments.synthetic_error import Setting, measure, paper_error
+from private_topics.paper.experiments.synthetic_error import AUTHORS, Setting, measure, paper_error
 from private_topics.paper.experiments.verdicts import (
     CLAIMS,
     Promise,
+    gap_grows,
+    perplexity_beats_variational,
     promises,
     readings_verdicts,
     verdicts,
 )
 from private_topics.paper.experiments.wikipedia import STAND_IN, articles
+from private_topics.spectral.power_method import EigenPairs
 from private_topics.spectral.topics import topic_weights
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
@@ -99,16 +115,34 @@ def test_the_overview_has_every_claim(quick):
 
 
 @pytest.mark.slow
-def test_a_run_can_be_repeated():
-    setting = Setting(0.1, 500, words=30, epsilons=(1.0,), variational_epsilons=(), draws=1)
-    first, second = ([row | {"seconds": None} for row in measure(setting, 3)] for _ in range(2))
+def test_a_run_can_be_repeated_in_several_processes():
+    setting = Setting(0.1, 500, words=30, epsilons=(1.0,), draws=2)
+    methods = ["config 1 published", "sequential", "unigram"]
+    first, second = ([row | {"seconds": None} for row in measure(setting, 3, methods, jobs)] for jobs in (1, 2))
     assert first == second
+    assert [row["draw"] for row in first] == [0, 0, 0, 1, 1, 1]
+    assert first[2]["error"] != first[5]["error"]  # every draw has its own corpus
 
 
 @pytest.mark.slow
 def test_quick_and_full_results_do_not_share_a_folder(quick):
     with pytest.raises(InputError, match="Name another folder"):
         reproduce("figure-1", out=quick)
+
+
+def test_a_measurement_does_not_depend_on_the_number_of_threads(monkeypatch, tmp_path):
+    """Linear algebra on one thread: figure 2b's tensor is noise, and two threads find other eigenvectors in it."""
+    seen = []
+
+    def measure(**_):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return [{"method": "vi"}]
+
+    monkeypatch.setitem(EXPERIMENTS, "figure-1", Experiment("", measure, lambda rows, path: None))
+    monkeypatch.setattr(registry, "redraw", lambda out, name: None)
+    with threadpool_limits(limits=2, user_api="blas"):
+        reproduce("figure-1", out=tmp_path)
+    assert set(seen) == {1}
 
 
 def test_the_command(tmp_path):
@@ -151,6 +185,24 @@ def test_the_committed_page_says_what_its_rows_say(name):
 def test_the_committed_overview_says_what_the_rows_say():
     rows_of = {name: read_rows(RESULTS / name / POINTS) for name in STORED}
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == overview(rows_of, quick=False)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_the_committed_rows_say_at_which_commit_they_were_measured(name):
+    lines = {row[MEASURED_AT] for row in read_rows(RESULTS / name / POINTS)}
+    assert all(re.match(r"private-topics \S+, commit [0-9a-f]{12}, \d{4}-\d\d-\d\d", line) for line in lines)
+
+
+@pytest.mark.parametrize("name", AUTHORS)
+def test_the_committed_figures_of_the_authors_setting_have_five_draws_of_every_method(name):
+    rows = read_rows(RESULTS / name / POINTS)
+    assert drawn(rows) == "5"
+
+
+def test_the_committed_figure_3b_measures_a_corpus_of_300_topics():
+    rows = read_rows(RESULTS / "figure-3b" / POINTS)
+    assert [row["status"] for row in rows] == [MEASURED] * 5
+    assert rows[-1]["topics"] == 300
 
 
 def test_the_committed_guide_has_the_measurements():
@@ -212,6 +264,20 @@ def test_the_eigenvalues_of_the_model_gap_are_those_of_lda():
     assert model_gap(3, 1000.0, 0) > model_gap(30, 1000.0, 0) > model_gap(300, 1000.0, 0) > 0.0
 
 
+def test_the_residual_tells_eigenpairs_from_other_vectors():
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    values = np.array([4.0, 3.0, 2.0, 1.0])
+    tensor = np.einsum("j,aj,bj,cj->abc", values, vectors, vectors, vectors)
+    assert residual_of(tensor, EigenPairs(values, vectors)) < 1e-12
+    assert residual_of(tensor, EigenPairs(values, vectors[:, ::-1])) > 0.5
+
+
+def test_the_verdict_names_where_there_are_no_eigenvectors():
+    rows = [{"topics": k, "gap": 1.0 / k, "model_gap": 1.0 / k, "residual": r} for k, r in ((3, 1e-12), (10, 0.4))]
+    assert "at k = 10 the power method finds no eigenvectors" in gap_grows("figure-3b", rows).evidence
+    assert "eigenvectors" not in gap_grows("figure-3b", rows[:1]).evidence
+
+
 # -- rows, verdicts, promises ----------------------------------------------------------------------------------------
 
 
@@ -225,6 +291,13 @@ def test_rows_survive_the_file(tmp_path):
     rows = [row("vi", 0.5), row("sequential", None, 1.0, REFUSED)]
     write_rows(tmp_path / "rows.csv", rows)
     assert read_rows(tmp_path / "rows.csv") == [each | {"topics_used": 3.0, "documents": 1e5} for each in rows]
+
+
+def test_the_number_of_draws_and_their_range_are_told():
+    rows = [row("a", value) | {"draw": draw} for draw, value in enumerate((3.0, 1.0, 2.0))]
+    assert spread(rows, "error", "a", epsilon=3.0) == "2 [1, 3]"
+    assert drawn(rows) == "3"
+    assert drawn([*rows, row("b", 1.0) | {"draw": 0}]) == "3 of a; 1 of b"
 
 
 def test_median_best_and_status_do_not_hide_refusals():
@@ -296,6 +369,13 @@ def test_a_reading_without_configurations_3_and_4_says_nothing_about_them():
     rows = [row("config 1 scaled", 1.0), row("config 2 scaled", 2.0), *(row(method, 1.0) for method in PUBLISHED)]
     found = last_two_worse("figure-2c", rows).readings
     assert (found[UNSCALED_READING][0], found["appendix constants"][0]) == (NOT_MEASURED, NOT_REPRODUCED)
+
+
+def test_a_point_of_figure_4_that_was_not_measured_is_no_evidence():
+    size = {"topics": 25.0, "perplexity": None}
+    rows = [row(method, None, 1.0, REFUSED) | size for method in PUBLISHED[1:]]
+    rows.append(row("vi", None, 1.0) | size | {"perplexity": 900.0})
+    assert "0 of 3 points are below vi and 3 are refused" in perplexity_beats_variational("figure-4", rows).evidence
 
 
 def test_every_experiment_has_a_claim():

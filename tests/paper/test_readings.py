@@ -1,6 +1,7 @@
 """Readings of the paper's noise: what each adds, what it costs, and the errors by which it is judged."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from private_topics.paper.experiments.losses import loss_of, true_epsilon
 from private_topics.paper.experiments.oracle import grid, splits
 from private_topics.paper.experiments.readings import AsPrinted, printed_fit, published_fit
 from private_topics.paper.experiments.registry import FIGURE_TWO, reproduce
-from private_topics.paper.experiments.rows import MEASURED_AT, UNRECORDED, kept_rows, with_provenance, write_rows
+from private_topics.paper.experiments.rows import MEASURED_AT, UNRECORDED, kept_rows, write_rows
+from private_topics.paper.experiments.running import provenance
 from private_topics.paper.experiments.synthetic_error import AUTHORS, Setting, authors_corpus, summed_l1, tiled
 from private_topics.privacy.curves import gdp_delta, gdp_epsilon
 
@@ -180,17 +182,31 @@ def test_summed_l1_matches_charges_and_tiles():
     assert tiled(truth, 2).shape == (3, 3)
 
 
-def test_rows_of_other_methods_are_kept_and_say_that_nobody_knows(tmp_path):
+def test_rows_of_other_methods_and_numbers_of_topics_are_kept_and_say_that_nobody_knows(tmp_path):
     path = tmp_path / "points.csv"
-    write_rows(path, [{"method": "vi", "error": 1.0}, {"method": "sequential", "error": 2.0}])
-    assert kept_rows(path, None) == kept_rows(tmp_path / "none.csv", ["vi"]) == []
-    merged = with_provenance([{"method": "vi", "error": 3.0}], kept_rows(path, ["vi"]))
-    assert [(row["method"], row["error"]) for row in merged] == [("vi", 3.0), ("sequential", 2.0)]
-    assert merged[1][MEASURED_AT] == UNRECORDED != merged[0][MEASURED_AT]
+    stored = [("vi", 3), ("vi", 25), ("sequential", 3)]
+    write_rows(path, [{"method": method, "topics": topics, "error": 1.0} for method, topics in stored])
+    kept = kept_rows(path, [{"method": "vi", "topics": 3, "error": 3.0}])
+    assert [(row["method"], row["topics"]) for row in kept] == stored[1:]
+    assert {row[MEASURED_AT] for row in kept} == {UNRECORDED}
+    assert kept_rows(tmp_path / "none.csv", kept) == []
+
+
+def test_a_row_says_at_which_commit_when_and_where_it_was_measured():
+    commit = r"commit ([0-9a-f]{12}( with changes)?|\S+)"
+    assert re.fullmatch(
+        rf"private-topics \S+, {commit}, [-\d]{{10}}, \d+ cores, .+; Python 3.+numba \S+", provenance()
+    )
 
 
 @pytest.mark.parametrize(("name", "methods"), [("figure-2a", ["vi", "unknown"]), ("figure-3a", ["vi"])])
-def test_methods_are_those_of_figure_2(name, methods, tmp_path):
+def test_methods_are_those_of_figures_2_and_4(name, methods, tmp_path):
     with pytest.raises(InputError, match="'methods' parameter"):
         reproduce(name, out=tmp_path, methods=methods)
     assert set(AUTHORS) < set(FIGURE_TWO)
+
+
+@pytest.mark.parametrize(("name", "topics"), [("figure-4", [26]), ("figure-2a", [25])])
+def test_numbers_of_topics_are_those_of_figure_4(name, topics, tmp_path):
+    with pytest.raises(InputError, match="'topics' parameter"):
+        reproduce(name, out=tmp_path, topics=topics)

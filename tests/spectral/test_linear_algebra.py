@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from private_topics.inference.token_sampling import start_counts, step_size, topics_of_counts
-from private_topics.spectral.power_method import decompose
+from private_topics.spectral import power_method
+from private_topics.spectral.power_method import LARGEST_RESTARTED, _apply, _apply_by_slices, decompose
 from private_topics.spectral.topics import project_to_simplex
 from private_topics.spectral.whitening import DENSE_LIMIT, top_eigenpairs, whitening_of
+from private_topics.sums.moments import mirror_sorted
 
 
 def orthogonal(size, seed):
@@ -31,7 +33,7 @@ def assert_same_pairs(pairs, values, vectors, tolerance):
     np.testing.assert_allclose(pairs.values, np.abs(values)[order], atol=tolerance)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 20, 40])
+@pytest.mark.parametrize("size", [1, 2, 5, 20, 40, LARGEST_RESTARTED + 1])
 @pytest.mark.parametrize("kind", ["spread", "equal", "two groups", "negative"])
 def test_power_method_finds_orthogonal_components(size, kind):
     rng = np.random.default_rng(size)
@@ -46,6 +48,30 @@ def test_power_method_finds_orthogonal_components(size, kind):
     assert_same_pairs(pairs, values, vectors, 1e-9)
     assert (np.diff(pairs.values) <= 1e-12).all()
     np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(size), atol=1e-12)
+
+
+def test_a_large_tensor_is_applied_by_slices_with_the_same_result():
+    cube = np.random.default_rng(0).normal(size=(7, 7, 7))
+    mirror_sorted(cube)
+    vectors = orthogonal(7, 1)
+    expected = np.einsum("abc,bj,cj->aj", cube, vectors, vectors)
+    np.testing.assert_allclose(_apply(cube, vectors), expected, atol=1e-13)
+    np.testing.assert_allclose(_apply_by_slices(cube, vectors), expected, atol=1e-13)
+
+
+def test_a_large_tensor_has_one_start_and_bounded_work(monkeypatch):
+    applied = []
+    monkeypatch.setattr(power_method, "_apply", lambda tensor, vectors: applied.append(1) or _apply(tensor, vectors))
+    rng = np.random.default_rng(0)
+    cube = rng.normal(size=(8, 8, 8))  # noise alone: no iteration comes to rest early
+    mirror_sorted(cube)
+    decompose(cube)
+    assert len(applied) > 2 * 50
+    monkeypatch.setattr(power_method, "LARGEST_RESTARTED", 7)
+    monkeypatch.setattr(power_method, "MOST_OPERATIONS", 5.0 * 8**4)
+    applied.clear()
+    decompose(cube)
+    assert len(applied) == 1 + 5
 
 
 @pytest.mark.parametrize("seed", range(3))

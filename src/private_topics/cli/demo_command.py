@@ -40,8 +40,13 @@ def reproduce_paper(
     seed: options.PaperSeed = 0,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Measure this method of a figure 2 again, keep the rows of the others. Repeatable."),
+        typer.Option(help="Measure this method of figure 2 or 4 again, keep the rows of the others. Repeatable."),
     ] = None,
+    topics: Annotated[
+        list[int] | None,
+        typer.Option(help="Measure figure 4 again for this number of topics, keep the other rows. Repeatable."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share figures 2 and 4.")] = 1,
 ) -> None:
     """Measure a figure or table of the published method again, and compare."""
     from private_topics.paper.experiments import names, reproduce
@@ -52,5 +57,5 @@ def reproduce_paper(
         return
     if name is None:
         raise typer.BadParameter("name a figure or table, or use --list", param_hint="NAME")
-    for written in reproduce(name, quick=quick, out=out, seed=seed, methods=method):
+    for written in reproduce(name, quick=quick, out=out, seed=seed, methods=method, topics=topics, jobs=jobs):
         typer.echo(str(written))

@@ -49,7 +49,7 @@ from private_topics.spectral.topics import (
     topic_weights,
 )
 from private_topics.spectral.whitening import Whitening, whitening_of
-from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_sorted, mirror_upper
 from private_topics.sums.parts import DocumentWeights
 from private_topics.sums.quantised import rounded
 
@@ -288,8 +288,8 @@ class Published:
             sums.add(select_words(part.block, None, self.corpus.n_words), frame, shared)
         second, third = sums.second(frame) / self.corpus.n_units, sums.third(frame) / self.corpus.n_units
         tensor = lda_third_moment(third, second, frame.T @ self.means[0], self.alpha0)
-        result: np.ndarray = tensor[tuple(np.sort(np.indices(tensor.shape), axis=0))]
-        return result
+        mirror_sorted(tensor)
+        return tensor
 
 
 REASONS = {

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -47,6 +47,14 @@ def zcdp_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     return sensitivity / (epsilon * math.sqrt(2.0)) * (math.sqrt(epsilon + log) + math.sqrt(log))
 
 
+@lru_cache(maxsize=1)
+def moments(task: Task, seed: int) -> tuple[ScaledMoments, np.ndarray]:
+    """The fit without noise, and its third moment over all words: the same for every configuration and epsilon."""
+    fit = published_fit(task, 4, 1.0, seed, ScaledMoments)
+    assert isinstance(fit, ScaledMoments)
+    return fit, fit.third_inside(np.eye(task.counts.shape[1]))
+
+
 @dataclass(frozen=True)
 class AuthorsCode:
     """One run on a corpus; `scaled`: whether sensitivities are scaled like the moments."""
@@ -60,7 +68,7 @@ class AuthorsCode:
         if self.task.counts.shape[1] > MOST_WORDS:
             raise InputError(f"The authors' code adds its noise to at most {MOST_WORDS} words.")
         frame, back = self.nodes.whitening.frame, self.nodes.whitening.unwhiten(np.eye(self.rank))
-        third = self.nodes.third_inside(np.eye(self.task.counts.shape[1]))
+        _, third = moments(self.task, self.seed)
         if configuration == 1:
             edge = FIRST_SHARE * self.epsilon
             frame = frame + self._gaussian(frame.shape, self.second_sensitivity, edge)
@@ -83,11 +91,9 @@ class AuthorsCode:
 
     # -- nodes and noise ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def nodes(self) -> ScaledMoments:
-        fit = published_fit(self.task, 4, 1.0, self.seed, ScaledMoments)
-        assert isinstance(fit, ScaledMoments)
-        return fit
+        return moments(self.task, self.seed)[0]
 
     @cached_property
     def noise(self) -> np.random.Generator:

@@ -63,7 +63,7 @@ def _save(plt: Any, figure: Any, path: Path) -> None:
 
 
 def _curves(axis: Any, rows: Sequence[Row], key: str, **wanted: Any) -> list[str]:
-    """Draw every method that has a number; return those that refused at some epsilon, with the epsilons."""
+    """Draw every method that has a number, and the range of its draws; return where which refused."""
     refused = []
     chosen = selected(rows, **wanted)
     for method in METHODS:
@@ -78,6 +78,11 @@ def _curves(axis: Any, rows: Sequence[Row], key: str, **wanted: Any) -> list[str
         points = [(level, value) for level, value in points if value is not None]
         if points:
             axis.plot(*zip(*points, strict=True), label=method, **style(method))
+            ranges = [
+                [row[key] for row in selected(mine, epsilon=level) if row[key] is not None] for level, _ in points
+            ]
+            ends = [min(each) for each in ranges], [max(each) for each in ranges]
+            axis.fill_between([level for level, _ in points], *ends, color=style(method)["color"], alpha=0.08, lw=0)
         without = [level for level in levels if status(mine, epsilon=level) == REFUSED]
         if without:
             refused.append(f"{method} (ε = {', '.join(f'{level:g}' for level in without)})")
@@ -214,9 +219,12 @@ def _omissions(rows: Sequence[Row], topics: float) -> list[str]:
 
 def _beyond(rows: Sequence[Row], topics: float) -> list[str]:
     """What is too far above the word frequencies to be drawn."""
-    limit = CUT_OFF * _reference(rows, topics)
-    beyond = [row for row in selected(rows, topics=topics) if (row["perplexity"] or 0.0) > limit]
-    return [f"above: {row['method']} {row['perplexity']:.2g} (ε = {row['epsilon']:g})" for row in beyond]
+    limit, mine = CUT_OFF * _reference(rows, topics), selected(rows, topics=topics)
+    places = dict.fromkeys((row["method"], row["epsilon"]) for row in mine)
+    found = {place: median(mine, "perplexity", method=place[0], epsilon=place[1]) or 0.0 for place in places}
+    return [
+        f"above: {method} {value:.2g} (ε = {level:g})" for (method, level), value in found.items() if value > limit
+    ]
 
 
 def draw_bounds(rows: Sequence[Row], path: Path) -> None:

@@ -29,9 +29,9 @@ from private_topics.privacy.simple_composition import Calibration
 from private_topics.releases.release import FitContext, Release
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
-    """What every method is given."""
+    """What every method is given; equal to itself alone."""
 
     counts: Any
     n_topics: int

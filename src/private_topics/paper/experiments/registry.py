@@ -11,12 +11,16 @@ from private_topics.errors import InputError
 from private_topics.fits.choice import placements
 from private_topics.paper.experiments import drawing, noise_free, synthetic_error, wikipedia
 from private_topics.paper.experiments.methods import METHODS
-from private_topics.paper.experiments.rows import Row, kept_rows, read_rows, with_provenance, write_rows
+from private_topics.paper.experiments.rows import MEASURED_AT, Row, kept_rows, read_rows, write_rows
+from private_topics.paper.experiments.running import provenance
 from private_topics.paper.experiments.summary import write_pages
 from private_topics.paper.graph_picture import write_pictures
+from private_topics.threads import one_order
 
 ALL = "all"
 FIGURE_TWO = synthetic_error.SETTINGS | synthetic_error.AUTHORS
+FIGURE_FOUR = "figure-4"
+IN_PARTS = (*FIGURE_TWO, FIGURE_FOUR)
 POINTS, PICTURE, QUICK_MARK = "points.csv", "figure.png", "quick-run"
 
 
@@ -35,7 +39,7 @@ def _errors(name: str) -> Experiment:
     return Experiment(
         f"Figure {name[7:9]}: error against epsilon, alpha0 = {full.alpha0:g}, N = {full.documents:,}, "
         f"d = {full.words}{where}",
-        lambda *, quick, seed, methods=None: synthetic_error.measure(small if quick else full, seed, methods),
+        lambda *, quick, seed, **chosen: synthetic_error.measure(small if quick else full, seed, **chosen),
         partial(drawing.draw_errors, name),
     )
 
@@ -55,7 +59,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "figure-3b": Experiment(
         "Figure 3b: the smallest gap of the eigenvalues of T against k", noise_free.gaps, drawing.draw_gaps
     ),
-    "figure-4": Experiment(
+    FIGURE_FOUR: Experiment(
         "Figure 4: perplexity on Wikipedia against epsilon", wikipedia.perplexities, drawing.draw_perplexities
     ),
     "table-utility": Experiment(
@@ -79,25 +83,32 @@ def reproduce(
     out: str | Path = "reproduction",
     seed: int = 0,
     methods: Sequence[str] | None = None,
+    topics: Sequence[int] | None = None,
+    jobs: int = 1,
 ) -> list[Path]:
     """Measure one figure or table, or "all" of them, and write rows, picture, page and the overview under `out`.
 
-    `quick` runs on small corpora in seconds. `methods` measures some methods of figure 2 again and keeps the stored
-    rows of the others. Returns the folders written.
+    `quick` runs on small corpora in seconds. `methods` measures some methods of figure 2 or 4 again, `topics` some
+    numbers of topics of figure 4; the stored rows of the others are kept. `jobs` processes share these figures.
+    Returns the folders written.
     """
-    _check_methods(name, methods)
     if name != ALL and name not in EXPERIMENTS:
         raise InputError(f"There is no experiment {name!r}. Choose {ALL!r} or one of: {', '.join(EXPERIMENTS)}.")
+    _check_choice(name, methods, topics)
     drawing.pyplot()  # a missing extra should fail before hours of work
     out = Path(out)
     _check_kind(out, quick)
+    measured_at = provenance()  # asked for now: another commit may be checked out before a long run has ended
+    chosen = {key: value for key, value in (("methods", methods), ("topics", topics)) if value is not None}
     folders = []
     for each in EXPERIMENTS if name == ALL else (name,):
         folder = out / each
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = {} if methods is None else {"methods": methods}
-        rows = EXPERIMENTS[each].measure(quick=quick, seed=seed, **chosen)
-        write_rows(folder / POINTS, with_provenance(rows, kept_rows(folder / POINTS, methods)))
+        shared = chosen | {"jobs": jobs} if each in IN_PARTS else {}
+        with one_order():
+            rows = EXPERIMENTS[each].measure(quick=quick, seed=seed, **shared)
+        kept = kept_rows(folder / POINTS, rows) if chosen else []
+        write_rows(folder / POINTS, [*(row | {MEASURED_AT: measured_at} for row in rows), *kept])
         redraw(out, each)
         folders.append(folder)
     return folders
@@ -110,12 +121,17 @@ def redraw(out: Path, name: str) -> None:
     write_pages(out, names(), present, quick=(out / QUICK_MARK).exists())
 
 
-def _check_methods(name: str, methods: Sequence[str] | None) -> None:
-    unknown = [] if methods is None else [method for method in methods if method not in METHODS]
-    if unknown or (methods is not None and name not in FIGURE_TWO):
+def _check_choice(name: str, methods: Sequence[str] | None, topics: Sequence[int] | None) -> None:
+    unknown = set(methods or ()) - set(METHODS)
+    if unknown or (methods is not None and name not in IN_PARTS):
         raise InputError(
-            f"The 'methods' parameter of reproduce must be methods of a figure 2: {', '.join(METHODS)}. "
+            f"The 'methods' parameter of reproduce must be methods of a figure 2 or 4: {', '.join(METHODS)}. "
             f"Got {methods!r} for {name!r} instead."
+        )
+    if topics is not None and (name != FIGURE_FOUR or set(topics) - set(wikipedia.DRAWS)):
+        raise InputError(
+            f"The 'topics' parameter of reproduce must be among {list(wikipedia.DRAWS)}, for {FIGURE_FOUR!r}. "
+            f"Got {topics!r} for {name!r} instead."
         )
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import csv
-import datetime
 import math
 import statistics
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-from private_topics._version import __version__
 
 Row = dict[str, Any]
 MEASURED_AT, UNRECORDED = "measured_at", "not recorded"
@@ -32,34 +28,13 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
             writer.writerow({key: _written(value) for key, value in row.items()})
 
 
-def kept_rows(path: Path, methods: Sequence[str] | None) -> list[Row]:
-    """The stored rows of methods that are not measured again; none where all are."""
-    if methods is None or not path.exists():
+def kept_rows(path: Path, measured: Sequence[Row]) -> list[Row]:
+    """The stored rows of methods, or of methods at numbers of topics, that were not measured again."""
+    if not path.exists():
         return []
-    return [row for row in read_rows(path) if row["method"] not in methods]
-
-
-def with_provenance(rows: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
-    """Every row says where it was measured; rows from before that say that nobody knows."""
-    line = _provenance()
-    return [*({**row, MEASURED_AT: line} for row in rows), *({MEASURED_AT: UNRECORDED} | row for row in kept)]
-
-
-def _provenance() -> str:
-    """Version, commit where the code lies in a repository, and day."""
-    found = f"private-topics {__version__}"
-    commit = _git("rev-parse", "--short=12", "HEAD")
-    if commit:
-        found += f", commit {commit}" + (" with changes" if _git("status", "--porcelain", "--", ".") else "")
-    return f"{found}, {datetime.date.today().isoformat()}"
-
-
-def _git(*arguments: str) -> str:
-    source = Path(__file__).resolve().parents[2]
-    try:
-        return subprocess.run(["git", *arguments], cwd=source, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:
-        return ""
+    again = {(row["method"], row["topics"]) for row in measured}
+    stored = [row for row in read_rows(path) if (row["method"], row["topics"]) not in again]
+    return [{MEASURED_AT: UNRECORDED} | row for row in stored]
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -117,6 +92,17 @@ def spread(rows: Sequence[Row], key: str, method: str, **wanted: object) -> str:
     values = [row[key] for row in selected(rows, method=method, **wanted) if row[key] is not None]
     told = shown(rows, key, method, **wanted)
     return f"{told} [{number(min(values))}, {number(max(values))}]" if len(values) > 1 else told
+
+
+def drawn(rows: Sequence[Row]) -> str:
+    """How many draws the methods have: of all, or, where they differ, of each number's methods."""
+    methods: dict[int, list[str]] = {}
+    for method in dict.fromkeys(row["method"] for row in rows):
+        number_of = len({row.get("draw") for row in selected(rows, method=method)})
+        methods.setdefault(number_of, []).append(method)
+    if len(methods) == 1:
+        return str(next(iter(methods)))
+    return "; ".join(f"{number_of} of {', '.join(names)}" for number_of, names in methods.items())
 
 
 def listed(rows: Sequence[Row], key: str, methods: Iterable[str], **wanted: object) -> str:

@@ -22,6 +22,7 @@ from private_topics.paper.experiments.notes import (
     AUTHORS_NOTE,
     INTRODUCTION,
     METHOD_NOTE,
+    NOTES,
     PICTURE_NOTE,
     PROMISE_NOTE,
     QUICK_NOTE,
@@ -37,6 +38,7 @@ from private_topics.paper.experiments.rows import (
     UNRECORDED,
     Row,
     best,
+    drawn,
     levels,
     markdown_table,
     median,
@@ -55,19 +57,7 @@ from private_topics.paper.experiments.verdicts import (
     readings_verdicts,
     verdicts,
 )
-from private_topics.paper.experiments.wikipedia import COSTS, STAND_IN
-
-NOTES = {
-    "figure-1": "The pictures show where each configuration puts its noise.",
-    "figure-3a": "One corpus for each alpha0, topics drawn in the same way.",
-    "figure-3b": "The third moment of 300 topics takes 5e12 operations: its corpus is left out, its model is not. "
-    "The plotted gaps are negative; the likely cause: [errata](../../errata.md), plotted-gap.",
-    "figure-4": COSTS,
-    "table-utility": "The four theorems with the constants as printed, the singular values and gaps of the "
-    "corpora of figure 2, the budget divided equally.",
-    "table-top-words": "Three topics of each method, drawn at random as in the paper. The paper's own table does not "
-    "say which configuration it is from, nor for how many topics.",
-}
+from private_topics.paper.experiments.wikipedia import STAND_IN
 
 
 def page(name: str, title: str, rows: Sequence[Row], *, quick: bool) -> str:
@@ -91,7 +81,7 @@ def _notes(name: str, rows: Sequence[Row]) -> str:
         picture = f"\n\n{PICTURE_NOTE}" if name == "figure-2c-authors" else ""
         return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}{picture}\n\n{REFUSAL_NOTE}"
     if name == "figure-4":
-        return f"{NOTES[name]}\n\n{REFUSAL_NOTE} {VOCABULARY_NOTE}"
+        return f"{NOTES[name]} {VOCABULARY_NOTE}"
     return NOTES[name]
 
 
@@ -120,7 +110,7 @@ def epsilons(rows: Sequence[Row]) -> list[float | None]:
 def _error_table(name: str, rows: Sequence[Row]) -> str:
     first = rows[0]
     size = f"alpha0 = {first['alpha0']:g}, {first['documents']:,.0f} documents, {first['words']:.0f} words, "
-    size += f"{first['topics']:.0f} topics, delta = 1e-7."
+    size += f"{first['topics']:.0f} topics, delta = 1e-7. Draws, each with its own corpus: {drawn(rows)}."
     return f"{size}\n\n{_readings_table(name, rows)}\n\n{READING_NOTE}\n\n{_methods_table(name, rows)}"
 
 
@@ -142,7 +132,7 @@ def _reading_cell(rows: Sequence[Row], key: str, method: str, level: float) -> s
     if not rows:
         return "-"
     cost = loss_of(rows[0], DELTA)
-    return f"{shown(rows, key, method)} ({'?' if cost is None else number(cost)})"
+    return f"{spread(rows, key, method)} ({'?' if cost is None else number(cost)})"
 
 
 def _methods_table(name: str, rows: Sequence[Row]) -> str:
@@ -174,15 +164,15 @@ def _perplexity_table(rows: Sequence[Row]) -> str:
     label = f"**{source}**" if source == STAND_IN else source
     size = f"Corpus: {label}, {rows[0]['documents']:,.0f} training documents, {rows[0]['words']:,.0f} words."
     header = ("method", "epsilon", *(f"k = {topics:.0f}" for topics in sizes))
+    draws = ", ".join(f"{drawn(selected(rows, topics=topics))} (k = {topics:.0f})" for topics in sizes)
+    size += f" Draws of the noise and of random starts: {draws}; median and range."
     return f"{size} In brackets the topics used, where fewer than asked for.\n\n" + markdown_table(header, lines)
 
 
 def _perplexity_cell(rows: Sequence[Row], method: str, level: float | None, topics: float) -> str:
-    if not selected(rows, method=method, epsilon=level, topics=topics):
-        return ""
     used = median(rows, "topics_used", method=method, epsilon=level, topics=topics)
     suffix = f" ({used:g})" if used is not None and used < topics else ""
-    return shown(rows, "perplexity", method, epsilon=level, topics=topics) + suffix
+    return spread(rows, "perplexity", method, epsilon=level, topics=topics) + suffix
 
 
 def _words_table(rows: Sequence[Row]) -> str:

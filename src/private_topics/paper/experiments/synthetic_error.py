@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,22 +29,19 @@ from private_topics.paper.experiments.methods import (
     ORACLE,
     PRINTED,
     PRIVATE,
-    PROVED,
     SCALED,
-    SEQUENTIAL,
     UNSCALED,
-    VARIATIONAL,
     Attempt,
     attempt,
 )
 from private_topics.paper.experiments.oracle import grid
 from private_topics.paper.experiments.readings import Task
 from private_topics.paper.experiments.rows import MEASURED, REFUSED, Row
+from private_topics.paper.experiments.running import rows_of_parts
 
 WORDS, TOPICS, DELTA = 300, 3, 1e-7
 EPSILONS = (0.1, 1.0, 2.0, 3.0)  # the paper has 0 for the first, where its noise is infinite
-DRAWS = 3
-LARGE_CORPUS: dict[str, Any] = {"draws": 1, "variational_epsilons": (1.0, 3.0)}
+DRAWS = 5
 LARGE_ALPHA = 10.0
 NO_PARTNER_SQUARED = 2.0  # a topic of equal length that shares no word
 NO_PARTNER_L1 = 2.0
@@ -58,9 +56,7 @@ class Setting:
     words: int = WORDS
     topics: int = TOPICS
     epsilons: tuple[float, ...] = EPSILONS
-    variational_epsilons: tuple[float, ...] = EPSILONS
     draws: int = DRAWS
-    slow_draws: int = DRAWS
     lengths: tuple[int, int] | None = None
 
     @property
@@ -70,6 +66,7 @@ class Setting:
             return (*PRINTED, *CODE, *UNSCALED, *ORACLE, *PRIVATE, *NOT_PRIVATE)
         return (*PRINTED, *ORACLE, *PRIVATE, *(SCALED if self.alpha0 > LARGE_ALPHA else ()), *NOT_PRIVATE)
 
+    @lru_cache(maxsize=1)  # noqa: B019 - one corpus, for all methods of a draw
     def drawn(self, seed: int) -> tuple[Task, np.ndarray]:
         """The corpus as a task, and its true topics."""
         if self.lengths is not None:
@@ -95,19 +92,18 @@ def authors_corpus(setting: Setting, seed: int) -> tuple[sp.csr_array, np.ndarra
 
 
 SETTINGS = {
-    "figure-2a": Setting(0.1, 100_000, **LARGE_CORPUS),
+    "figure-2a": Setting(0.1, 100_000),
     "figure-2b": Setting(1000.0, 1_000),
-    "figure-2c": Setting(1000.0, 100_000, **LARGE_CORPUS),
+    "figure-2c": Setting(1000.0, 100_000),
 }
-LONG: dict[str, Any] = {"words": 10, "lengths": (100_000, 200_000), "draws": 3, "variational_epsilons": (1.0, 3.0)}
-SLOW: dict[str, Any] = LONG | {"slow_draws": 1}
+LONG: dict[str, Any] = {"words": 10, "lengths": (100_000, 200_000)}
 AUTHORS = {
-    "figure-2a-authors": Setting(0.1, 100_000, **SLOW),
+    "figure-2a-authors": Setting(0.1, 100_000, **LONG),
     "figure-2b-authors": Setting(1000.0, 1_000, **LONG),
-    "figure-2c-authors": Setting(1000.0, 100_000, **SLOW),
-    "figure-2c-notebook": Setting(1000.0, 100_000, **SLOW | {"words": 50, "lengths": (500, 10_000), "draws": 1}),
+    "figure-2c-authors": Setting(1000.0, 100_000, **LONG),
+    "figure-2c-notebook": Setting(1000.0, 100_000, words=50, lengths=(500, 10_000)),
 }
-SMALL_CORPUS: dict[str, Any] = {"words": 60, "draws": 1, "epsilons": (1.0, 3.0), "variational_epsilons": (3.0,)}
+SMALL_CORPUS: dict[str, Any] = {"words": 60, "draws": 1, "epsilons": (1.0, 3.0)}
 SMALL_LONG: dict[str, Any] = SMALL_CORPUS | {"words": 10, "lengths": (1_000, 2_000)}
 QUICK = {
     "figure-2a": Setting(0.1, 2_000, **SMALL_CORPUS),
@@ -160,19 +156,23 @@ def tiled(topics: np.ndarray, n_topics: int) -> np.ndarray:
 # -- measurements ---------------------------------------------------------------------------------------------------
 
 
-def measure(setting: Setting, seed: int, methods: Sequence[str] | None = None) -> list[Row]:
-    """One row for every method, epsilon and draw of the noise; with long documents every draw has its own corpus."""
-    rows = []
+def measure(setting: Setting, seed: int, methods: Sequence[str] | None = None, jobs: int = 1) -> list[Row]:
+    """One row for every method, epsilon and draw; every draw has its own corpus."""
+    chosen = setting.methods if methods is None else methods
+    draws = range(seed, seed + setting.draws)
+    parts = ((setting, method, draw - seed, draw) for draw in draws for method in chosen)
+    return rows_of_parts(_method_rows, parts, jobs)
+
+
+def _method_rows(setting: Setting, method: str, draw: int, seed: int) -> list[Row]:
+    task, truth = setting.drawn(seed)
     error = paper_error if setting.lengths is None else summed_l1
-    for draw in range(setting.draws):
-        task, truth = setting.drawn(seed + draw if setting.lengths is not None else seed)
-        for method in setting.methods if methods is None else methods:
-            if draw < _draws(method, setting):
-                for epsilon in _epsilons(method, setting):
-                    start = time.perf_counter()
-                    fitted = _fitted(method, task, epsilon or 1.0, seed + draw, truth, error)
-                    seconds = time.perf_counter() - start
-                    rows.append(_row(setting, method, epsilon, draw, fitted, truth) | {"seconds": seconds})
+    rows = []
+    for epsilon in (None,) if method in NOT_PRIVATE else setting.epsilons:
+        start = time.perf_counter()
+        fitted = _fitted(method, task, epsilon or 1.0, seed, truth, error)
+        seconds = time.perf_counter() - start
+        rows.append(_row(setting, method, epsilon, draw, fitted, truth) | {"seconds": seconds})
     return rows
 
 
@@ -183,20 +183,6 @@ def _fitted(method: str, task: Task, epsilon: float, seed: int, truth: np.ndarra
     if not found:
         return Attempt(REFUSED, None)
     return Attempt(MEASURED, min(found, key=lambda topics: error(topics, truth)))
-
-
-def _draws(method: str, setting: Setting) -> int:
-    """Methods that take minutes on a large corpus have one draw there."""
-    if method in (VARIATIONAL, "vi-u", "unnoised refined") or (method in NOT_PRIVATE and setting.lengths is None):
-        return 1
-    return min(setting.draws, setting.slow_draws) if method in (SEQUENTIAL, *PROVED) else setting.draws
-
-
-def _epsilons(method: str, setting: Setting) -> Sequence[float | None]:
-    """Variational inference takes longer than all others together, so it has fewer points on a large corpus."""
-    if method in NOT_PRIVATE:
-        return (None,)
-    return setting.variational_epsilons if method == VARIATIONAL else setting.epsilons
 
 
 def _row(setting: Setting, method: str, epsilon: float | None, draw: int, fitted: Attempt, truth: np.ndarray) -> Row:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from private_topics.paper.experiments.figure_two import FIGURE_TWO, NOT_REPRODUCED, REPRODUCED, ReadingsVerdict
 from private_topics.paper.experiments.methods import PROVED, PUBLISHED, SEQUENTIAL, VARIATIONAL
-from private_topics.paper.experiments.noise_free import LARGEST_DISTANCE
+from private_topics.paper.experiments.noise_free import LARGEST_DISTANCE, LARGEST_RESIDUAL
 from private_topics.paper.experiments.rows import (
     REFUSED,
     Row,
@@ -78,6 +78,7 @@ def gap_grows(name: str, rows: Sequence[Row]) -> Verdict:
     """The smallest gap of T grows with k."""
     model = [row["model_gap"] for row in rows]
     measured = [(row["topics"], row["gap"]) for row in rows if row["gap"] is not None]
+    without = [row["topics"] for row in rows if (row["residual"] or 0.0) > LARGEST_RESIDUAL]
     rises = model[-1] > model[0] and measured[-1][1] > measured[0][1]
     return _judged(
         name,
@@ -86,7 +87,8 @@ def gap_grows(name: str, rows: Sequence[Row]) -> Verdict:
         f"with random weights the exact gap goes from {model[0]:.3g} (k = {rows[0]['topics']:.0f}) to "
         f"{model[-1]:.2g} (k = {rows[-1]['topics']:.0f}); on a corpus with equal weights it is "
         + ", ".join(f"{gap:.3g} (k = {k:.0f})" for k, gap in measured)
-        + ", where the true gap is zero",
+        + ", where the true gap is zero"
+        + (f"; at k = {_values(without)} the power method finds no eigenvectors" if without else ""),
     )
 
 
@@ -99,6 +101,8 @@ def perplexity_beats_variational(name: str, rows: Sequence[Row]) -> Verdict:
             if rival is None:
                 continue
             for method in PUBLISHED:
+                if not selected(rows, topics=topics, epsilon=level, method=method):
+                    continue  # a point that was not measured is no evidence
                 value = median(rows, "perplexity", topics=topics, epsilon=level, method=method)
                 total += 1
                 won += value is not None and value < rival

@@ -7,7 +7,10 @@ for the articles, and the rows say so.
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +27,20 @@ from private_topics.paper.experiments.methods import (
     PROVED,
     PUBLISHED,
     SEQUENTIAL,
-    VARIATIONAL,
     Task,
     attempt,
 )
-from private_topics.paper.experiments.rows import LEFT_OUT, Row
+from private_topics.paper.experiments.rows import Row
+from private_topics.paper.experiments.running import rows_of_parts
 
 STEM, MOST_FREQUENT, ALPHA0, DELTA = "wikipedia_en", 3_000, 1.0, 1e-6
 STAND_IN = "synthetic stand-in"
 COUNTING = {"stop_words": "english", "token_pattern": "[a-z]{3,}", "min_df": 5}
-EPSILONS = {25: (0.001, 0.1, 1.0, 3.0), 100: (0.001, 0.1, 1.0), 500: (0.001, 0.1, 1.0)}
+EPSILONS = (0.001, 0.1, 1.0, 3.0)
+DRAWS = {25: 5, 100: 1, 500: 1}
+"""By the number of topics: draws of the noise and of the random starts."""
 TABLE_TOPICS, TABLE_EPSILON, TABLE_WORDS, TABLE_ROWS = 25, 1.0, 10, 3
 TABLE_METHODS = (SEQUENTIAL, *PROVED, *PUBLISHED)
-LARGEST_TENSOR = 100
-"""From this many topics on some methods are left out: at 500 a step of the power method takes 1e11 operations."""
 
 
 @dataclass(frozen=True)
@@ -79,63 +82,59 @@ def _texts(part: str) -> list[str]:
     return [text for text, _ in open_texts(path, strict=True)]
 
 
-def perplexities(*, quick: bool, seed: int) -> list[Row]:
-    """One row, one draw of the noise, for every number of topics, method and epsilon."""
-    if quick:
-        return _measured(stand_in(seed), {4: (1.0,), 8: (1.0,)}, seed)
-    return _measured(articles(), EPSILONS, seed)
+def perplexities(
+    *,
+    quick: bool,
+    seed: int,
+    methods: Sequence[str] | None = None,
+    topics: Sequence[int] | None = None,
+    jobs: int = 1,
+) -> list[Row]:
+    """One row for every number of topics, method, epsilon and draw."""
+    draws = {4: 1, 8: 1} if quick else {size: DRAWS[size] for size in topics or DRAWS}
+    known = [method for method in (*NOT_PRIVATE, *PRIVATE) if methods is None or method in methods]
+    parts = [
+        (quick, seed, size, method, epsilon, draw)
+        for size, n_draws in sorted(draws.items(), reverse=True)  # slow ones first: no process ends with one
+        for method in known
+        for epsilon in ((None,) if method in NOT_PRIVATE else (1.0,) if quick else EPSILONS)
+        for draw in range(n_draws)
+    ]
+    return rows_of_parts(_rows, parts, jobs)
 
 
-def _measured(corpus: Articles, epsilons: dict[int, tuple[float, ...]], seed: int) -> list[Row]:
-    rows = []
-    for topics, levels in epsilons.items():
-        task = Task(corpus.train, topics, ALPHA0, DELTA)
-        for method in (*PRIVATE, *NOT_PRIVATE):
-            for epsilon in (None,) if method in NOT_PRIVATE else levels:
-                rows.append(_row(corpus, task, method, epsilon, seed))
-    return rows
+@cache
+def _corpus(quick: bool, seed: int) -> Articles:
+    return stand_in(seed) if quick else articles()
 
 
-def left_out(method: str, topics: int, epsilon: float | None) -> bool:
-    """What a full run does not compute because of its cost: see `COSTS`."""
-    return topics >= LARGEST_TENSOR and (
-        method in (PUBLISHED[0], "vi-u", "unnoised", "unnoised refined")
-        or (method == VARIATIONAL and (epsilon != TABLE_EPSILON or topics > LARGEST_TENSOR))
-    )
-
-
-COSTS = (
-    "Left out for their cost on two cores, at 100 and 500 topics: configuration 1 as published, the methods without "
-    "noise, and vi except at epsilon = 1 with 100 topics; one step of the power method at 500 topics takes 1e11 "
-    "operations. Configurations 2 to 4 as published refuse before they get that far, and the proved methods use only "
-    "the topics that the budget carries, which are far fewer. One draw of the noise."
-)
-
-
-def _row(corpus: Articles, task: Task, method: str, epsilon: float | None, seed: int) -> Row:
+def _rows(quick: bool, seed: int, topics: int, method: str, epsilon: float | None, draw: int) -> list[Row]:
+    corpus = _corpus(quick, seed if quick else 0)
+    task = Task(corpus.train, topics, ALPHA0, DELTA)
+    start = time.perf_counter()
+    fitted = attempt(method, task, epsilon or 1.0, seed + draw)
     row: Row = {
         "corpus": corpus.source,
         "documents": corpus.train.shape[0],
         "words": corpus.train.shape[1],
-        "topics": task.n_topics,
+        "topics": topics,
         "method": method,
         "epsilon": epsilon,
-        "status": LEFT_OUT,
+        "draw": draw,
+        "status": fitted.status,
         "topics_used": None,
         "perplexity": None,
+        "seconds": time.perf_counter() - start,
     }
-    if left_out(method, task.n_topics, epsilon):
-        return row
-    fitted = attempt(method, task, epsilon or 1.0, seed)
     if fitted.topics is not None:
         row["topics_used"] = len(fitted.topics)
         row["perplexity"] = document_completion_perplexity(fitted.topics, corpus.test)
-    return row | {"status": fitted.status}
+    return [row]
 
 
 def top_words(*, quick: bool, seed: int) -> list[Row]:
     """Three topics of each method at epsilon = 1, drawn at random as in the paper, with their coherence."""
-    corpus = stand_in(seed) if quick else articles()
+    corpus = _corpus(quick, seed if quick else 0)
     task = Task(corpus.train, 8 if quick else TABLE_TOPICS, ALPHA0, DELTA)
     rows = []
     for method in TABLE_METHODS:
