@@ -57,6 +57,13 @@ topics that come again.
 ## By what was stated
 
 {bins}
+
+## Looked at twice
+
+A first map, whose constants were not lowered, was measured here at commit 10df957f5535: on Wikipedia 16 topics called
+came again in 96 % of the fits and 135 words in 90 %, on arXiv 14 topics in 86 % and 133 words in 80 %, which is too
+few. So the constants are lowered until each of the three other corpora is told the truth by the two that remain;
+nothing in that rule, or in the numbers it gives, depends on the two corpora here, but that there is such a rule does.
 """
 
 

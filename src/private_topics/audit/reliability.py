@@ -49,8 +49,8 @@ REFITS = 12
 TINY, SMALLEST_SHARE = 1e-9, 1e-3  # of a probability; of the average share
 WIDEST, LEAST_SPREAD, STEADIEST = 3.0, 0.05, 8.0
 """Logarithms of ratios end here; so much is added to their spread; and margins over spread end here."""
-WORD_MAP = -0.28, 0.35, 0.95
-TOPIC_MAP = 0.09, 0.53, 0.80, 2.54
+WORD_MAP = -1.03, 0.35, 0.95
+TOPIC_MAP = -0.16, 0.53, 0.80, 2.54
 """Log odds of coming again: a constant, factors of margin over spread and of margin and, of topics, of log share."""
 BELOW, ABOVE, LEAST_MOVE = 4.0, 1.5, 0.2
 """An interval goes so many times as far, in logarithms, as a word moves in refits and a little more."""
