@@ -142,7 +142,7 @@ class Shares(NamedTuple):
     def between(self, low: float, high: float = BINS[-1]) -> str:
         """Of how many, and how often those stated between two shares come again."""
         chosen = self.actual[(low <= self.stated) & (self.stated < high)]
-        return f"{len(chosen)} of {len(self.stated)} | {f'{chosen.mean():.0%}' if len(chosen) else '–'}"
+        return f"{len(chosen)} of {len(self.stated)} | {f'{chosen.mean():.1%}' if len(chosen) else '–'}"
 
     @property
     def called(self) -> str:
