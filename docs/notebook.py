@@ -35,8 +35,7 @@ documents like the released topics. That needs no letters and costs no budget.""
 pd.DataFrame(
     {
         "share": [f"{topic.share:.0%}" for topic in model.topics_],
-        "comes again at least": [f"{share:.0%}" for share in trust.topics],
-        "at best": [f"{share:.0%}" for share in trust.at_best],
+        "comes again": [f"{share:.0%}" for share in trust.topics],
         "words": [" ".join(word.word for word in topic.words[:6]) for topic in model.topics_],
     },
     index=[topic.label for topic in model.topics_],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,14 @@ from private_topics import (
     reliability,
     write_report,
 )
-from private_topics.audit.reliability import Reliability, came_again, first_words
+from private_topics.audit.reliability import Reliability, came_again, first_words, topic_features, word_features
 from private_topics.cli import app
 from private_topics.reports.reliability import directions_explained
 
 DOCUMENTS, WORDS, TOPICS = 4_000, 40, 3
-REFITS = 20
+REFITS = 12
 SETTINGS: dict[str, Any] = {"alpha0": 0.3, "refine_steps": 1, "n_jobs": 1}
-ARRAYS = ("topics", "at_best", "top_share", "low", "high")
+ARRAYS = ("topics", "top_share", "low", "high")
 
 
 def corpus() -> Any:
@@ -94,51 +95,95 @@ def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch, tm
 
     monkeypatch.setattr(PrivateSpectralLDA, "fit", watched)
     reliability(model, refits=2)
-    assert seen == [(False, None, 20.0, DOCUMENTS // 4)] * 2 + [(False, None, 20.0, DOCUMENTS)]
+    assert seen == [(False, None, 20.0, DOCUMENTS)] * 2
 
 
 def test_clear_topics_are_reliable_and_hidden_ones_are_not(model, found):
-    shares = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
-    times = np.maximum(1.0, 1.0 / (TOPICS * shares))
-    assert times.min() == 1.0 < times.max()
-    np.testing.assert_allclose(found.topics, (REFITS / (REFITS + 1)) ** times)
-    assert found.at_best.tolist() == [1.0] * TOPICS
-    assert (found.low <= found.high).all()
+    assert (found.low <= model.components_).all()
+    assert (model.components_ <= found.high).all()
     assert all(found.is_reliable(topic) for topic in range(TOPICS))
     hidden = PrivateSpectralLDA(TOPICS, epsilon=0.3, noise_seed=0, **SETTINGS)
     with pytest.warns(PrivacyWarning):
         hidden.fit(corpus()[:400])
-    clear = first_words(np.asarray(hidden.components_), 10)
-    assert not (reliability(hidden, refits=3).top_share[clear] >= 0.9).all()
+    trust = reliability(hidden, refits=2)
+    assert not any(trust.is_reliable(topic) for topic in range(len(hidden.components_)))
+    assert (trust.top_share[first_words(hidden.components_, 10)] >= 0.9).mean() < 0.5
 
 
-def test_a_rare_topic_has_to_come_again_more_often(model):
-    """Noise makes rare topics, and drawn documents have them as surely as the others."""
-    rare = copy.copy(model)
-    rare.doc_topic_prior_ = np.array([0.15, 0.149999, 1e-6])
+def stated_with(model: PrivateSpectralLDA, refits: list[np.ndarray], **changed: Any) -> Reliability:
+    """What would be said of a model if these were its refits."""
+    other = copy.copy(model)
+    vars(other).update(changed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_refits", lambda *given: iter([model.components_] * given[3]))
-        always = reliability(rare, refits=20)
-        patch.setattr(module, "_refits", lambda *given: iter([model.components_] * (given[3] - 1)))
-        once_not = reliability(rare, refits=20)
-    assert always.topics[0] == 20 / 21
-    assert once_not.topics[0] == 19 / 21
-    assert [always.is_reliable(topic) for topic in range(TOPICS)] == [True, True, False]
-    assert 0.0 <= always.topics[2] < 1e-6
-    assert always.at_best.tolist() == [1.0] * TOPICS
+        patch.setattr(module, "refitted", lambda *given: iter(refits))
+        return reliability(other)
+
+
+def test_a_rare_topic_is_stated_less_surely(model):
+    """Noise makes rare topics, and drawn documents have them as surely as the others."""
+    even, rare = (
+        stated_with(model, [model.components_] * 3, doc_topic_prior_=np.array(prior))
+        for prior in ([0.1, 0.1, 0.1], [0.15, 0.149, 0.001])
+    )
+    assert all(even.is_reliable(topic) for topic in range(TOPICS))
+    assert rare.topics[2] < 0.9
+    assert rare.topics[2] < even.topics[2]
+    np.testing.assert_array_equal(rare.topics[:2], even.topics[:2])  # frequent ones earn nothing without knowledge
+    np.testing.assert_array_equal(rare.top_share, even.top_share)
+
+
+def test_what_refits_shake_is_stated_less_surely(model):
+    steady = stated_with(model, [model.components_] * 12)
+    random = np.random.default_rng(0)
+    shaken = []
+    for _ in range(12):
+        moved = model.components_ * np.exp(random.normal(scale=1.5, size=model.components_.shape))
+        shaken.append(moved / moved.sum(axis=1, keepdims=True))
+    loose = stated_with(model, shaken)
     first = first_words(model.components_, 10)
-    assert (always.top_share[first] == 20 / 22).all(), "called: in every refit"
-    assert (once_not.top_share[first] == 19 / 22).all(), "not called"
+    assert (loose.topics < steady.topics).all()
+    assert loose.top_share[first].mean() < steady.top_share[first].mean() - 0.1
+    assert (loose.low < steady.low).all()
+    assert (loose.high >= steady.high).all()
+
+
+def test_a_topic_that_refits_do_not_have_is_not_called(model):
+    fewer = stated_with(model, [model.components_[:2]] * 12)
+    assert [fewer.is_reliable(topic) for topic in range(TOPICS)] == [True, True, False]
+    assert not (fewer.top_share[2] >= 0.9).any()
+
+
+def test_the_margin_of_words():
+    """Two first words of four: the first two stand above the end, by as much in logarithms as the others below it."""
+    topics = np.array([[0.4, 0.3, 0.2, 0.1]])
+    over_spread, margin = np.moveaxis(word_features([topics, topics], 2)[0], 1, 0)
+    end = np.log([0.3, 0.2]).mean()
+    np.testing.assert_allclose(margin, np.log(topics[0]) - end, rtol=1e-5)
+    np.testing.assert_allclose(over_spread, np.clip(margin / 0.05, -8.0, 8.0), rtol=1e-5)
+    moved = word_features([topics, topics[:, ::-1]], 2)[0]
+    np.testing.assert_allclose(moved[0, 1], np.log(0.4 * 0.1) / 2 - end, rtol=1e-5)
+    assert 0 < moved[0, 0] < 1 or moved[0, 0] < 0
+    assert word_features([topics], 4).shape == (1, 4, 2), "all words are first ones: nothing stands beyond the end"
+
+
+def test_of_a_topic_the_word_in_the_middle_counts(model):
+    features = np.zeros((TOPICS, WORDS, 2))
+    order = np.argsort(-model.components_, axis=1, kind="stable")
+    for topic in range(TOPICS):
+        features[topic, order[topic, :10], 0] = np.arange(10)
+        features[topic, order[topic, 10:], 0] = 50.0  # no first words
+    assert topic_features(features, model, 10)[:, 0].tolist() == [5.0] * TOPICS, "five at least as large come again"
+    assert topic_features(features, model, 3)[:, 0].tolist() == [1.0] * TOPICS, "two of three"
 
 
 def test_shares_are_of_the_first_words(model, found):
     first = first_words(model.components_, 10)
-    assert found.top_share.sum(axis=1) == pytest.approx(np.full(TOPICS, 10.0 * REFITS / (REFITS + 2)))
     assert found.top_share[first].mean() > 0.8
+    assert found.top_share[~first].mean() < 0.2
     word = int(np.argmax(model.components_[0]))
     assert found.is_sure(0, word)
-    assert found.low[0, word] < model.components_[0, word] * 1.2
-    assert found.high[0, word] > model.components_[0, word] * 0.8
+    assert found.low[0, word] < model.components_[0, word] * 0.9
+    assert found.high[0, word] > model.components_[0, word] * 1.1
 
 
 def test_many_units_are_fitted_as_fewer_with_less_noise(model, monkeypatch):
@@ -152,7 +197,7 @@ def test_many_units_are_fitted_as_fewer_with_less_noise(model, monkeypatch):
 
     monkeypatch.setattr(PrivateSpectralLDA, "fit", watched)
     reliability(model, refits=2)
-    assert [documents for documents, _ in seen] == [250, 250, 250]
+    assert [documents for documents, _ in seen] == [250] * 2
     assert all(epsilon > 30.0 for _, epsilon in seen)
 
 
@@ -172,8 +217,7 @@ def test_progress_is_notified_of_each_refit(model):
             stages.append(name)
 
     reliability(model, refits=2, progress=Noted())
-    some, all_ = (f"{DOCUMENTS // part:,} documents" for part in (4, 1))
-    assert stages == [f"refit 1 of 2, {some}", f"refit 2 of 2, {some}", f"refit 1 of 1, {all_}"]
+    assert stages == [f"refit {number} of 2, {DOCUMENTS:,} documents" for number in (1, 2)]
 
 
 @pytest.mark.parametrize("given", [{"refits": 1}, {"n_words": 0}, {"random_state": -1}, {"refits": 2.5}])
@@ -204,20 +248,18 @@ def test_public_knowledge_that_is_not_at_hand_is_asked_for(tmp_path):
 # -- shown -----------------------------------------------------------------------------------------------------------
 
 
-def test_topics_shows_it(model, monkeypatch, tmp_path):
-    monkeypatch.setattr("private_topics.cli.topics_command.REFITS", 2)
+def test_topics_shows_it(model, found, tmp_path):
     model.save(tmp_path / "model")
     run = CliRunner()
     done = run.invoke(app, ["topics", str(tmp_path / "model"), "--reliability", "--json", "-n", "5"])
     assert done.exit_code == 0, done.output
     topics = json.loads(done.stdout)
-    expected = reliability(model, refits=2, n_words=5)
+    expected = reliability(model, n_words=5)
     assert [topic["reliability"] for topic in topics] == expected.topics.tolist()
     assert [word["name"] for word in topics[0]["intervals"]] == topics[0]["words"]
     assert all(word["low"] <= word["high"] for topic in topics for word in topic["intervals"])
-    monkeypatch.setattr("private_topics.cli.topics_command.REFITS", REFITS)
     text = run.invoke(app, ["topics", str(tmp_path / "model"), "--reliability"])
-    assert "95–100%" in text.stdout
+    assert f"\t{found.topics[0]:.0%}\t" in text.stdout
     assert "*" in text.stdout
     assert "costs no budget" in text.stderr
 
@@ -226,7 +268,8 @@ def test_the_report_shows_it(model, found, tmp_path):
     page = write_report(model, tmp_path / "with.html", reliability=found).read_text(encoding="utf-8")
     without = write_report(model, tmp_path / "without.html").read_text(encoding="utf-8")
     assert 'id="reliability"' in page
-    assert "95–100 %<br>reliable" in page
+    assert f"{100 * found.topics[0]:.0f} %<br>reliable" in page
+    assert re.search(r"</strong> <span class=.small soft.>[\d.]+–[\d.]+ %", page), "a word apart from its interval"
     assert 'id="reliability"' not in without
     assert "Documents differ visibly in" in without
     other = PrivateSpectralLDA(2, epsilon=20.0, noise_seed=1, **SETTINGS).fit(corpus())

@@ -51,6 +51,8 @@ def test_shares_go_to_the_screen_a_file_a_page_and_the_ledger(folder: Path) -> N
     rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert {row[0] for row in rows} == {"north", "south", "nobody"}
     assert rows[-1][-1] == "too few to say"
+    labels = [line.split("\t")[-1] for line in ran("topics", folder / "model").stdout.splitlines()]
+    assert [row[-1] for row in rows if row[0] == "north"] == labels, "what a topic is about, not its number alone"
     assert "(2, 1e-05)-differential privacy for 2,000 documents, on top of what the model cost" in result.stderr
     assert "is left for 'letters'" in result.stderr
     found = json.loads((folder / "shares.json").read_text())

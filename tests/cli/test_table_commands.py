@@ -75,4 +75,6 @@ def test_export(folder: Path) -> None:
     assert [len(topic["words"]) for topic in found["topics"]] == [2, 2]
     ran("export", folder / "model", "-o", folder / "view.json", "--format", "pyldavis")
     assert sorted(json.loads((folder / "view.json").read_text())["vocab"]) == sorted(WORDS.words)
+    ran("export", folder / "model", "-o", folder / "topics.csv", "-n", 2)
+    assert (folder / "topics.csv").read_text(encoding="utf-8").startswith("topic,label,share,rank,word,probability\n")
     assert run("export", folder / "model", "-o", folder / "topics.txt").exit_code == 2

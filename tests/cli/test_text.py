@@ -82,6 +82,16 @@ def test_reports(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "two.html").stat().st_size > 1_000
 
 
+def test_a_page_in_the_place_of_a_second_model(folder: Path, tmp_path: Path) -> None:
+    """A likely slip: the name of the page without -o."""
+    page = tmp_path / "report.html"
+    page.write_text("a report", encoding="utf-8")
+    done = run("report", folder / "model", page)
+    assert done.exit_code == 2
+    assert "-o names the page" in done.output
+    assert page.read_text(encoding="utf-8") == "a report"
+
+
 def test_a_model_card_beside_the_report(folder: Path, tmp_path: Path) -> None:
     scores = tmp_path / "scores.json"
     scores.write_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -41,6 +42,16 @@ def test_parquet(model: PrivateSpectralLDA, tmp_path: Path) -> None:
     assert rows[0]["probability"] == model.components_[0].max()
     assert rows[0]["low"] is None
     assert table.schema.metadata[b"privacy statement"].decode() == model.privacy_.text
+
+
+def test_csv(model: PrivateSpectralLDA, tmp_path: Path) -> None:
+    export_topics(model, tmp_path / "topics.csv", n_words=5)
+    with (tmp_path / "topics.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["topic", "label", "share", "rank", "word", "probability"], "no empty columns"
+    assert [row["rank"] for row in rows[:5]] == ["1", "2", "3", "4", "5"]
+    words = [word for topic in topics_of(model, 5) for word in topic.words]
+    assert [(row["word"], float(row["probability"])) for row in rows] == [(w.word, w.probability) for w in words]
 
 
 def test_pyldavis(model: PrivateSpectralLDA, tmp_path: Path) -> None:

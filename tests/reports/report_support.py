@@ -183,4 +183,4 @@ def labelled(model: Any, labels: list[str]) -> Any:
 def trust_in(model: Any, topics: Any) -> Reliability:
     """Topics that come out again as often as that; every word may have half or twice its probability."""
     shape, words = model.components_.shape, model.components_
-    return Reliability(np.asarray(topics), np.ones(shape[0]), np.zeros(shape), words / 2, words * 2, 20, 10)
+    return Reliability(np.asarray(topics), np.zeros(shape), words / 2, words * 2, 12, 10)

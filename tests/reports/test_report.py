@@ -77,7 +77,7 @@ def test_topics_are_those_of_the_model(model, tmp_path):
         widths = [float(width) for width in re.findall(r'class="value" width="([\d.]+)"', card)]
         weights = np.sort(model.components_[index])[::-1][:10] / model.components_.max()
         np.testing.assert_allclose(widths, 100 * np.concatenate([[shares[index]], weights]), atol=0.006)
-        assert f'<a href="#topic-{index}"' in page.part('<svg class="map"')
+        assert f'<a href="#topic-{index}"' in page.part('<svg class="map')
 
 
 def test_anchors_point_to_their_topic(model):

@@ -51,13 +51,25 @@ def test_many_topics_keep_their_numbers_readable(tmp_path):
     many.doc_topic_prior_, many.n_features_in_ = np.linspace(1, 3, 40), 50
     page = report(many, tmp_path, feature_names=None)
     assert_sound(page)
-    picture = page.part('<svg class="map"')
+    picture = page.part('<svg class="map broad"')
     assert picture.count("<circle") == 40
     assert 5 < picture.count('class="words"') < 40
     rows = re.findall(r'class="words" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(.*?)<', picture)
     boxes = [charts.Label(text, float(x), float(y), anchor).box for x, y, anchor, text in rows]
     for i, box in enumerate(boxes):
         assert charts._cost(box, boxes[:i]) <= 1.2 * charts.SMALL_OVERLAP  # coordinates are rounded
+
+
+def test_a_map_has_no_empty_edges(model, tmp_path):
+    """It would be cut off on a telephone, where there is room for the discs and their words alone."""
+    picture = report(model, tmp_path).part('<svg class="map')
+    left, _, width, _ = (float(number) for number in re.findall(r'viewBox="([^"]*)"', picture)[0].split())
+    discs = [tuple(map(float, found)) for found in re.findall(r'cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)"', picture)]
+    rows = re.findall(r'class="words" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(.*?)<', picture)
+    boxes = [charts.Label(text, float(x), float(y), anchor).box for x, y, anchor, text in rows]
+    spans = [(x - r, x + r) for x, r in discs] + [box[::2] for box in boxes]
+    assert min(start for start, _ in spans) - left == pytest.approx(charts.MAP_EDGE, abs=2)
+    assert left + width - max(end for _, end in spans) == pytest.approx(charts.MAP_EDGE, abs=2)
 
 
 def test_a_spectrum_below_zero_is_drawn():

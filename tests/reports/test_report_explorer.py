@@ -111,8 +111,8 @@ def test_what_is_known_of_topics_is_shown(model, tmp_path):
     for i in range(k):
         card = page.part(f'<article class="card topic" id="topic-{i}"')
         assert f"<bdi>Topic {i}: label {i}</bdi>" in card
-        assert f"at least {0.9 - 0.2 * i:.1%} of fits" in card
-        assert ("it might not" in card) == (0.9 - 0.2 * i < 0.5)
+        assert f"Expected to come out again in {90 - 20 * i} % of fits" in card
+        assert ('class="reliability low"' in card) == (0.9 - 0.2 * i < 0.5)
         assert card.count('class="span"') == card.count("<li>") == 10
     assert {option["value"] for option in page.all("option")} == {"share", "index", "first", "label", "reliability"}
     topics = {topic["index"]: topic for topic in data_of(page)["topics"]}

@@ -1,23 +1,24 @@
 """How far to trust the topics of a private model: would they come out again if the noise were drawn afresh?
 
-A parametric bootstrap. Documents are drawn from the model's own topics, the same settings are fitted to them with
-fresh noise, and what comes out is compared with the model. All of it follows from released values and public
-settings, so it is post-processing: it costs no budget, and the corpus is not needed. A refit has a seeded noise, says
-that it is not private, and has no ledger.
+Documents are drawn from the model's own topics, the same settings are fitted to them with fresh noise, and what comes
+out is compared with the model. All of it follows from released values and public settings, so it is post-processing:
+it costs no budget, and the corpus is not needed. A refit has a seeded noise, says that it is not private, and has no
+ledger.
 
-A model is an estimate itself: it has its noise once already, and documents drawn from it are as tidy as it is. Refits
-of as many such documents come out like the model more often than fits of the corpus do: that share is `at_best`. For
-what is called reliable there are a quarter of them, with four times the noise beside what they say, and shares are
-counted as if one more refit had failed, those of words as if two had. A topic that noise made is in the drawn
-documents as surely as any other, but as a rule it is a rare one: of a topic with half the average share it is said
-how often it comes again twice in a row. Where the number of documents is just enough for the topics, a quarter is
-not, and the cautious share says little. How that was chosen, and what it is worth: docs/utility/reliability.md.
+Refits agree with the model more often than fits of the corpus do: a topic that noise made is in the drawn documents
+as surely as any other, and these have no topics beside it. So their agreement is not what is stated. They tell how
+far a word stands above those that are no longer among the first of its topic, and how far it moves from refit to
+refit. A topic comes again where half of its first words do, so of a topic the word counts that is in the middle; and
+where public knowledge finds the topics, rare ones are made by noise more often. How often words and topics with such
+numbers come again in fits of real text was learnt on three corpora (research/reliability_map.py) and checked on two
+others (docs/utility/reliability.md).
 """
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,19 +36,24 @@ from private_topics.parameters import check_integer
 from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
 from private_topics.privacy.shares import mu_of_shares
 from private_topics.progress import SILENT, Progress
+from private_topics.releases.features import FEATURES
 from private_topics.releases.norms import PUBLIC_NORMS
 
 RELIABLE = 0.9
-"""From this share of refits on, a topic is called reliable, and a word surely among the first."""
+"""From this share of fits on, a topic is called reliable, and a word surely among the first."""
 TOP_WORDS = 10
 COMMON = 0.5
 """A topic comes out again where this part of its first words are among those of the topic matched to it."""
-PART_OF_DOCUMENTS = 4
-FAILED_TOPICS, FAILED_WORDS = 1, 2
-"""Refits that are counted as failed beside those that were made."""
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 50, 20_000
-SMALLEST_SHARE = 1e-3  # of the average
-LOW, HIGH = 0.05, 0.95
+REFITS = 12
+TINY, SMALLEST_SHARE = 1e-9, 1e-3  # of a probability; of the average share
+WIDEST, LEAST_SPREAD, STEADIEST = 3.0, 0.05, 8.0
+"""Logarithms of ratios end here; so much is added to their spread; and margins over spread end here."""
+WORD_MAP = -1.03, 0.35, 0.95
+TOPIC_MAP = -0.16, 0.53, 0.80, 2.54
+"""Log odds of coming again: a constant, factors of margin over spread and of margin and, of topics, of log share."""
+BELOW, ABOVE, LEAST_MOVE = 4.0, 1.5, 0.2
+"""An interval goes so many times as far, in logarithms, as a word moves in refits and a little more."""
 LARGEST_SEED = 2**31
 
 
@@ -57,16 +63,13 @@ class Reliability:
 
     Attributes
     ----------
-    topics : (k,) share of the refits in which a topic comes out again, stated cautiously: at least so often. For a
-        topic below the average share, in which it does so several times in a row.
-    at_best : (k,) the same of refits with as many documents as the corpus has: hardly more often than that.
-    top_share : (k × d) share of the refits in which a word is among the first `n_words` of the topic, likewise.
+    topics : (k,) the share of fits with fresh noise in which a topic is expected to come out again.
+    top_share : (k × d) that in which a word is expected among the first `n_words` of the topic.
     low, high : (k × d) between these two the word's probability in another fit is expected, in nine of ten.
     refits, n_words : how many refits there were; how many words of a topic are its first.
     """
 
     topics: np.ndarray
-    at_best: np.ndarray
     top_share: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -90,7 +93,7 @@ class Reliability:
 def reliability(
     model: Any,
     *,
-    refits: int = 20,
+    refits: int = REFITS,
     n_words: int = TOP_WORDS,
     knowledge: Any = None,
     random_state: int = 0,
@@ -104,8 +107,7 @@ def reliability(
     model : a fitted `PrivateSpectralLDA`, or one that was loaded. Its topics, its prior and its statement are looked
         at; nothing is charged, and the corpus is not needed. Where users are units, each is drawn as one document.
         Or `PrivateTopics`, which keeps the answer: its `topics_` then have intervals and reliabilities.
-    refits : so many with a quarter of the documents, and half as many with all of them, at most 20,000; fewer than
-        9 can call no topic reliable, fewer than 18 no word.
+    refits : of as many drawn documents as the corpus has, at most 20,000. What is stated was learnt with 12.
     n_words : how many words of a topic are its first.
     knowledge : the public knowledge that the model's statement names, as `fit_texts` takes it; what comes with the
         package, or is a parameter of the model, is found without.
@@ -115,51 +117,73 @@ def reliability(
     """
     asked, model = model, getattr(model, "model_", model)
     _check(model, refits, n_words, random_state)
-    estimator = _refitted(model, knowledge, n_jobs)
+    estimator = settings_for_refits(model, knowledge, n_jobs)
     wanted = np.asarray(model.components_, dtype=np.float64)
     n_words = min(n_words, wanted.shape[1])
-    first = first_words(wanted, n_words)
-    inside, again = np.zeros(wanted.shape), np.zeros(len(wanted))
-    probabilities = np.zeros((refits, *wanted.shape), np.float32)
-    for number, found in enumerate(_refits(model, estimator, PART_OF_DOCUMENTS, refits, random_state, progress)):
-        probabilities[number] = matched = _matched(found, wanted)
-        here = first_words(matched, n_words)
-        inside += here
-        again += came_again(here, first)
-    low, high = _intervals(probabilities, wanted)
-    at_best, more = np.zeros(len(wanted)), (refits + 1) // 2
-    for found in _refits(model, estimator, 1, more, random_state, progress):
-        at_best += came_again(first_words(_matched(found, wanted), n_words), first)
-    cautious = (again / (refits + FAILED_TOPICS)) ** _times_in_a_row(model)
-    at_best = np.maximum(at_best / more, cautious)
-    result = Reliability(cautious, at_best, inside / (refits + FAILED_WORDS), low, high, refits, n_words)
+    found = [matched(one, wanted) for one in refitted(model, estimator, refits, random_state, progress)]
+    features = word_features(found, n_words)
+    topics = chances(topic_features(features, model, n_words), TOPIC_MAP)
+    low, high = intervals(found, wanted)
+    result = Reliability(topics, chances(features, WORD_MAP), low, high, refits, n_words)
     if asked is not model:
         asked.reliability_ = result
     return result
 
 
-def _times_in_a_row(model: PrivateSpectralLDA) -> np.ndarray:
-    """How often each topic has to come again: once, and a rare one as often as its share goes into the average."""
+def chances(features: np.ndarray, learnt: tuple[float, ...]) -> np.ndarray:
+    """A share from the numbers in the last axis, in whole per cent: 89.9 is not shown as 90."""
+    shares = 1.0 / (1.0 + np.exp(-(learnt[0] + features @ np.array(learnt[1:]))))
+    result: np.ndarray = np.floor(100.0 * shares) / 100.0
+    return result
+
+
+def word_features(found: Sequence[np.ndarray], n_words: int) -> np.ndarray:
+    """Margin over spread and margin (k × d × 2): by what factor a word stands above the end of the first, in refits.
+
+    In logarithms; the end is half way between the last of the first words and the next. In a refit without such a
+    topic no word stands above any other.
+    """
+    logs = np.log(np.maximum(np.stack(found), TINY, dtype=np.float32))
+    places = [-n_words, -min(n_words + 1, logs.shape[2])]
+    end = np.partition(logs, places, axis=2)[:, :, places].mean(axis=2, keepdims=True)
+    margins = np.clip(logs - end, -WIDEST, WIDEST)
+    margin, spread = margins.mean(axis=0), margins.std(axis=0)
+    return np.stack([np.clip(margin / (spread + LEAST_SPREAD), -STEADIEST, STEADIEST), margin], axis=2)
+
+
+def topic_features(features: np.ndarray, model: PrivateSpectralLDA, n_words: int) -> np.ndarray:
+    """Those of the word that decides whether enough of a topic's first come again, and its rarity (k × 3)."""
+    first = np.argsort(-model.components_, axis=1, kind="stable")[:, :n_words, None]
+    decides = math.ceil(COMMON * n_words)
+    middle = np.sort(np.take_along_axis(features, first, axis=1), axis=1)[:, -decides]
+    return np.column_stack([middle, _log_shares(model)])
+
+
+def _log_shares(model: PrivateSpectralLDA) -> np.ndarray:
+    """Logarithms of a topic's share over the average. Frequent ones count where public knowledge finds the topics."""
     shares = shares_of(model.doc_topic_prior_)
-    return np.maximum(1.0, 1.0 / np.maximum(len(shares) * shares, SMALLEST_SHARE))
+    logs: np.ndarray = np.log(np.maximum(len(shares) * shares, SMALLEST_SHARE))
+    return logs if finds_topics(model) else np.minimum(logs, 0.0)
 
 
-def _matched(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def finds_topics(model: PrivateSpectralLDA) -> bool:
+    """Whether the topics are those that public knowledge let expect."""
+    return any(release.name.startswith(FEATURES.name) for release in model.privacy_.releases)
+
+
+def matched(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The topics found, in the order of those wanted; zeros for one that has no partner."""
     match = match_topics(found, wanted)
     return np.where((match != NO_PARTNER)[:, None], found[match], 0.0)
 
 
-def _intervals(found: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the refits are, and where they would be if their median were the model's value: both together.
-
-    Words that lead by chance fall back in a refit, so neither alone says where another fit of the corpus would be.
-    """
-    low, middle, high = np.quantile(found, (LOW, 0.5, HIGH), axis=0).astype(np.float64)
-    scale = np.divide(wanted, middle, out=np.ones_like(wanted), where=middle > 0.0)
-    low = np.minimum(np.minimum(low, scale * low), wanted)
-    high = np.maximum(np.maximum(high, scale * high), wanted)
-    return low, np.minimum(high, 1.0)
+def intervals(found: Sequence[np.ndarray], wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Around the model's own values. Those of first words lead by chance too, so there is more room below."""
+    own = np.log(np.maximum(wanted, TINY))
+    logs = np.log(np.maximum(np.stack(found), TINY, dtype=np.float32))
+    moved = np.median(np.abs(logs - own), axis=0)
+    room = np.minimum(moved, WIDEST) + LEAST_MOVE
+    return wanted * np.exp(-BELOW * room), np.minimum(wanted * np.exp(ABOVE * room), 1.0)
 
 
 def first_words(topics: np.ndarray, n_words: int) -> np.ndarray:
@@ -188,7 +212,7 @@ def _check(model: Any, refits: Any, n_words: Any, random_state: Any) -> None:
     check_integer(random_state, "random_state", "reliability", 0)
 
 
-def _refitted(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> PrivateSpectralLDA:
+def settings_for_refits(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int | None) -> PrivateSpectralLDA:
     """The settings of a model for its refits: no ledger, this machine, noise that can be seeded."""
     source = None
     if known_digests(model.privacy_.public):
@@ -216,21 +240,20 @@ def _epsilon(model: PrivateSpectralLDA) -> float:
     return float(model.epsilon if mu is None else gdp_epsilon(mu, model.delta))
 
 
-def _refits(
+def refitted(
     model: PrivateSpectralLDA,
     estimator: PrivateSpectralLDA,
-    part: int,
     refits: int,
     random_state: int,
     progress: Progress,
 ) -> Iterator[np.ndarray]:
     """The topics of each refit. Where documents would be too many, there are fewer, and less noise in proportion."""
-    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units) // part), _epsilon(model)
+    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units)), _epsilon(model)
     if documents > MOST_DOCUMENTS:
         mu = mu_of_budget(epsilon, model.delta) * documents / MOST_DOCUMENTS
         documents, epsilon = MOST_DOCUMENTS, gdp_epsilon(mu, model.delta)
     topics = np.asarray(model.components_, dtype=np.float64)
-    seeds = np.random.default_rng([random_state, part]).integers(LARGEST_SEED, size=(refits, 2)).tolist()
+    seeds = np.random.default_rng(random_state).integers(LARGEST_SEED, size=(refits, 2)).tolist()
     for number, (corpus_seed, noise_seed) in enumerate(seeds, start=1):
         progress.stage(f"refit {number} of {refits}, {documents:,} documents")
         counts = drawn(topics, model.doc_topic_prior_, documents, corpus_seed)

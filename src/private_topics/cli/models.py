@@ -75,6 +75,8 @@ def report(
         raise typer.BadParameter("--purpose and --evaluation are for a card: add --card", param_hint="--card")
     if card is not None and other is not None:
         raise typer.BadParameter("a card is for one model; leave out the second", param_hint="--card")
+    if other is not None and other.suffix in (".html", ".htm"):
+        raise typer.BadParameter("this is a second model, to compare with; -o names the page", param_hint="other")
     check_writable(output, card)
     heading: dict[str, Any] = {} if title is None else {"title": title}
     if other is None:

@@ -87,7 +87,7 @@ MostUnits = Annotated[
     Option(min=1, help="With --neighbours add-remove: the corpus has no more units; 4,000,000 if not given."),
 ]
 Reliability = Annotated[
-    bool, Option("--reliability", help="Say how often topics and words come out again with fresh noise: 20 refits.")
+    bool, Option("--reliability", help="Say how often topics and words come out again with fresh noise: 12 refits.")
 ]
 NoPrivacy = Annotated[bool, Option("--no-privacy", help="Fit without any guarantee.")]
 Alpha0 = Annotated[float, Option(help="Sum of the Dirichlet prior over topics.")]

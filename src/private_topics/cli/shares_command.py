@@ -120,7 +120,8 @@ def _print_table(found: ClassShares) -> None:
     if not console.is_terminal:
         for name, size, *cells in found.rows():
             for topic, cell in enumerate(cells or [TOO_FEW]):
-                typer.echo("\t".join([plain(name), size, str(topic) if cells else "-", cell]))
+                about = [str(topic), cell, plain(found.labels[topic])] if cells else ["-", cell]
+                typer.echo("\t".join([plain(name), size, *about]))
         return
     table = Table("class", "size", title=f"topic shares, {found.coverage:.0%} intervals for the noise")
     for topic, label in enumerate(found.labels):

@@ -15,11 +15,11 @@ from private_topics.cli import options
 from private_topics.cli.edit_command import edits_line
 from private_topics.cli.screen import Screen, plain, print_json
 
-REFITS, TOP_WORDS, SHOWN_NAMES = 20, 10, 10
+TOP_WORDS, SHOWN_NAMES = 10, 10
 COMES_AGAIN = (
-    "How often a topic would come out again if the noise were drawn afresh: at least, and at best. It is called "
-    "reliable if that is at least 90 %; a small first number alone says that this is open, not that the topic is "
-    "wrong. A star marks words that are surely among the first of their topic. This costs no budget."
+    "How often a topic would come out again if the noise were drawn afresh. From 90 % on it is called reliable; less "
+    "does not say that the topic is wrong. A star marks words that are surely among the first of their topic. This "
+    "costs no budget."
 )
 
 
@@ -58,7 +58,7 @@ def show_topics(
     facts = _facts(fitted, top, relevance)
     if reliability:
         for fact, trusted in zip(facts, _trusted(fitted, words, relevance), strict=True):
-            fact |= {"reliability": trusted.reliability, "reliability_at_best": trusted.at_best}
+            fact["reliability"] = trusted.reliability
             fact["intervals"] = [word._asdict() for word in trusted.words]
     if find is not None:
         facts = _that_use(fitted, find, facts)
@@ -127,16 +127,14 @@ def _trusted(model: Any, n_words: int, weight: float) -> Any:
 
 def reliability_of(model: Any, n_words: int = TOP_WORDS, quiet: bool = False) -> Any:
     """How far to trust a model, with progress."""
-    from private_topics.audit.reliability import reliability
+    from private_topics.audit.reliability import REFITS, reliability
 
-    with Screen(quiet).progress(stages=REFITS + REFITS // 2, show_documents=False) as progress:
-        return reliability(model, refits=REFITS, n_words=n_words, progress=progress)
+    with Screen(quiet).progress(stages=REFITS, show_documents=False) as progress:
+        return reliability(model, n_words=n_words, progress=progress)
 
 
 def _shown(name: str, fact: dict[str, Any]) -> str:
-    if name == "reliability":
-        return f"{100 * fact[name]:.0f}–{fact['reliability_at_best']:.0%}"
-    return f"{fact[name]:.4f}"
+    return f"{fact[name]:.0%}" if name == "reliability" else f"{fact[name]:.4f}"
 
 
 def _words(fact: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A model for other programs: plain JSON or Parquet of its topics, or what pyLDAvis draws from.
+"""A model for other programs: plain JSON, CSV or Parquet of its topics, or what pyLDAvis draws from.
 
 Only released values go out: topics, prior, the statement. pyLDAvis also asks for documents, their lengths and the
 frequency of each word; those of the corpus are private, so it gets one made-up document instead, whose topics are the
@@ -7,6 +7,8 @@ topics' shares and whose words are those that the model expects. Its picture is 
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from dataclasses import asdict
@@ -22,7 +24,7 @@ from private_topics.evaluation.labels import word_names
 from private_topics.evaluation.relevance import shares_of
 from private_topics.whole_files import whole_file, write_whole_text
 
-FORMATS = ("json", "parquet", "pyldavis")
+FORMATS = ("json", "csv", "parquet", "pyldavis")
 MADE_UP_LENGTH = 1_000_000
 """Words of the document that pyLDAvis is given: its bars are in units of this."""
 
@@ -34,9 +36,9 @@ def export_topics(model: Any, path: str | os.PathLike[str], *, format: str | Non
     ----------
     model : any fitted model of this package.
     path : the file; written whole or not at all.
-    format : "json", topics with their words, and the privacy statement; "parquet", a table with a row for each word
-        of each topic (extra `parquet`); "pyldavis", the arguments of `pyLDAvis.prepare` as JSON. None: by the
-        file's name, `.json` or `.parquet`.
+    format : "json", topics with their words, and the privacy statement; "csv" or "parquet" (extra `parquet`), a
+        table with a row for each word of each topic; "pyldavis", the arguments of `pyLDAvis.prepare` as JSON. None:
+        by the file's name, `.json`, `.csv` or `.parquet`.
     n_words : words per topic, most probable first; pyLDAvis gets all.
     """
     check_is_fitted(model)
@@ -45,10 +47,12 @@ def export_topics(model: Any, path: str | os.PathLike[str], *, format: str | Non
     if chosen not in FORMATS:
         raise InputError(
             f"The 'format' parameter of export_topics must be one of {FORMATS}, or None for a name that ends in "
-            f".json or .parquet. Got {format!r} instead."
+            f".json, .csv or .parquet. Got {format!r} instead."
         )
     if chosen == "parquet":
         _write_parquet(model, file, n_words)
+    elif chosen == "csv":
+        write_whole_text(file, _as_csv(_rows(model, n_words)))
     else:
         content = pyldavis_arguments(model) if chosen == "pyldavis" else topics_as_dict(model, n_words)
         write_whole_text(file, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
@@ -84,14 +88,29 @@ def pyldavis_arguments(model: Any) -> dict[str, Any]:
     }
 
 
-def _write_parquet(model: Any, path: Path, n_words: int) -> None:
-    pyarrow = arrow()
-    rows = [
+def _rows(model: Any, n_words: int) -> list[dict[str, Any]]:
+    """A row for each word of each topic."""
+    return [
         {"topic": topic.number, "label": topic.label, "share": topic.share, "reliability": topic.reliability}
         | {"rank": rank, **asdict(word)}
         for topic in topics_of(model, n_words)
         for rank, word in enumerate(topic.words, start=1)
     ]
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    """Columns that are empty, as those of a reliability that nobody asked for, are left out."""
+    filled = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, filled, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def _write_parquet(model: Any, path: Path, n_words: int) -> None:
+    pyarrow = arrow()
+    rows = _rows(model, n_words)
     number, text, real = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
     kinds = {"topic": number, "label": text, "share": real, "reliability": real, "rank": number, "word": text}
     kinds |= {"probability": real, "low": real, "high": real}

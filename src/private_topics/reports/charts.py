@@ -18,6 +18,7 @@ from private_topics.reports.topics import Topic, TopicMap, Word
 COLOURS = 8
 GAP = 0.35
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN_X, MAP_MARGIN_Y = 760, 430, 120, 56
+MAP_EDGE, FITS_A_PHONE = 10, 520
 READABLE_DISC, SMALLEST_DISC, LARGEST_DISC = 11.0, 13.0, 36.0
 CHARACTER, LINE = 7.4, 17.0
 FULL_SIZE, PUSHES, TURNS = 24, 60, 36
@@ -108,11 +109,15 @@ def topic_map_picture(topics: list[Topic], placed: TopicMap) -> Markup:
         f"{', '.join(word.name for word in t.words[:3])}"
         for t in topics
     )
+    spans = [(x - r, x + r) for x, _, r in discs.values()] + [label.box[::2] for label in labels.values()]
+    left, right = min(start for start, _ in spans) - MAP_EDGE, max(end for _, end in spans) + MAP_EDGE
     return Markup(
-        '<svg class="map" viewBox="0 0 {} {}" role="group" aria-labelledby="map-t map-d">'
+        '<svg class="map{}" viewBox="{:.0f} 0 {:.0f} {}" role="group" aria-labelledby="map-t map-d">'
         '<title id="map-t">Map of the topics</title>'
         '<desc id="map-d">Topics that use similar words are near each other. {}.</desc>{}</svg>'
-    ).format(MAP_WIDTH, MAP_HEIGHT, words, Markup("").join(marks))
+    ).format(
+        " broad" if right - left > FITS_A_PHONE else "", left, right - left, MAP_HEIGHT, words, Markup("").join(marks)
+    )
 
 
 def _radius(relative: float) -> float:

@@ -10,7 +10,7 @@ from private_topics.audit.reliability import RELIABLE, Reliability
 
 
 class SureWord(NamedTuple):
-    """One of a topic's first words: its probability, that in nine of ten refits, and how often it is a first one."""
+    """One of a topic's first words: its probability, that in nine of ten fits, and how often it is a first one."""
 
     name: str
     probability: float
@@ -24,11 +24,10 @@ class SureWord(NamedTuple):
 
 
 class TrustedTopic(NamedTuple):
-    """A topic, the share of refits in which it comes out again, cautiously and at best, and its first words."""
+    """A topic, the share of fits in which it is expected to come out again, and its first words."""
 
     topic: int
     reliability: float
-    at_best: float
     words: tuple[SureWord, ...]
 
     @property
@@ -47,7 +46,6 @@ def trusted_topics(
         TrustedTopic(
             i,
             float(found.topics[i]),
-            float(found.at_best[i]),
             tuple(
                 SureWord(names[j], *(float(a[i, j]) for a in (components, found.low, found.high, found.top_share)))
                 for j in row

@@ -234,3 +234,20 @@ def test_what_has_an_index() -> None:
     assert list(index_of(pandas.Series(["a"], index=["r"]))) == ["r"]
     assert index_of(["a"]) is None
     assert column_names(["a"]) is None
+
+
+class Watched(list[str]):
+    """A list that counts how often somebody walks through it."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_a_list_of_strings_is_walked_through_once():
+    """Each walk touches every text: beside the tokeniser that is what `transform` of many short ones can notice."""
+    texts = Watched(TEXTS)
+    assert texts_of(texts, None, None, "here") is texts
+    assert texts.walks == 1

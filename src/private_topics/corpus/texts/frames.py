@@ -32,6 +32,8 @@ def texts_of(data: Any, text: str | None, unit: str | None, caller: str) -> Iter
     """
     if isinstance(data, str | os.PathLike):
         return open_texts(_existing(data, caller), field="text" if text is None else text, unit=unit)
+    if text is None and unit is None and isinstance(data, list) and _all_strings(data):
+        return data  # a look at each of many texts takes as long as a tenth of the fold-in
     names = column_names(data)
     rows = None if names is not None else _rows(data)
     if names is None and rows is None:
@@ -62,8 +64,7 @@ def plain_texts(data: Any, caller: str) -> Iterable[str | Document]:
         return data
     if iter(data) is data:
         raise InputError(f"{caller} reads the texts more than once: pass a list, or what open_texts gives.")
-    values = _values(data)
-    return data if values is None else _strings(values, "The list", caller, data)
+    return data if _values(data) is None else _strings(data, "The list", caller)
 
 
 def refuse_other_than_texts(texts: Any, caller: str) -> None:
@@ -146,16 +147,19 @@ def _values(column: Any) -> list[Any] | None:
     return None
 
 
-def _strings(values: Any, what: str, caller: str, column: Any = None) -> list[Any]:
+def _strings(column: Any, what: str, caller: str) -> list[Any]:
     """Texts (or pairs), an empty one for each that is missing. Values of another kind are refused."""
-    column = values if column is None else column
-    found = _values(values)
-    if found and set(map(type, found)) == {str}:
+    found = _values(column)
+    if found and _all_strings(found):
         return found
     if found is None or not _may_hold_text(column) or not all(map(_is_text_or_missing, found)):
         kind = "" if _kind(column) is None else f" Got the type {_kind(column)!r} instead."
         raise InputError(f"{what} given to {caller} must hold texts: strings, or None where one is missing.{kind}")
     return [value if _is_text(value) else "" for value in found]
+
+
+def _all_strings(values: list[Any]) -> bool:
+    return set(map(type, values)) == {str}
 
 
 def _is_text_or_missing(value: Any) -> bool:
