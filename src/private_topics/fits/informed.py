@@ -108,7 +108,7 @@ def model(context: FitContext) -> PrivateModel:
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
     before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
     left = 1.0 - before - look[0]
-    if words_enough(budget, context.n_topics, occurring_words(unigram)):
+    if not context.own_split and words_enough(budget, context.n_topics, occurring_words(unigram)):
         return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
     context.progress.stage(sequential.STAGES[1])
     with one_order():

@@ -173,6 +173,7 @@ class PrivateFit:
                 corpus=corpus,
                 releases=settings.fit.releases,
                 split=self._split(corpus),
+                own_split=settings.split is not None,
                 most_units=self._bound_on_units(),
                 n_topics=settings.n_topics,
                 alpha0=settings.alpha0,

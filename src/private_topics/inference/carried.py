@@ -62,7 +62,7 @@ class RefinedWords:
             return np.cumsum(np.sort(unigram)[::-1])
 
         occurring, n_words = occurring_words(unigram), len(unigram)
-        if occurring < n_words:
+        if occurring < n_words < 2 * SMALLEST_REFINED:
             return cls(None, noise * occurring)
         size, found = refined_size(n_words, noise, wanted, lambda size: float(covered()[size - 1]))
         return cls(None if size == n_words else most_frequent(unigram, size), found)

@@ -103,6 +103,8 @@ class FitContext:
     knowledge: PublicKnowledge | None = None
     most_units: int | None = None
     """What the number of units does not exceed, where that number is not public."""
+    own_split: bool = False
+    """Whether the user chose the split."""
 
     @property
     def n_units(self) -> int:
