@@ -7,11 +7,11 @@ import os
 import time
 from pathlib import Path
 
+from flower_adapter import GridAsk, content_of, data_of
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
-from flower_adapter import GridAsk, content_of, data_of
 from private_topics import SiteCoordinator, SiteDirectory
 
 client = ClientApp()
