@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 import numba
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,8 +43,16 @@ def limited_threads(n_jobs: int | None) -> Iterator[int]:
 @contextmanager
 def one_order() -> Iterator[None]:
     """Linear algebra on one thread: one order of rounding, whatever the machine's number of threads."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The loaded libraries for linear algebra, numpy's and scipy's; to look for them takes milliseconds."""
+    import scipy.linalg  # noqa: F401  loads its own
+
+    return ThreadpoolController()
 
 
 def allowed_threads() -> int:

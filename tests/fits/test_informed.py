@@ -159,7 +159,7 @@ def test_degenerate_vectors_give_a_model(vectors):
 def test_refinement_steps(refine_steps):
     names, model = released(few(), known(), refine_steps=refine_steps)
     assert sum(name.startswith("refinement") for name in names) in (0, refine_steps)
-    assert "features 5" in names
+    assert "features 4" in names
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 SIZES = ("second norms", "centred second norms", "second clip factors", "frame second norms", "frame third norms")
 OF_ALL_WORDS = 0.4  # of the refinement's fraction, for a second unigram, where it sees some of the words only
 LOOK, SECOND_LOOK = 0.14, 0.2  # at what public vectors are worth: of the fractions of the unigram and of the pairs
-FEATURE_STEPS = 5
+FEATURE_STEPS = 4
 USUAL = {"unigram": 0.04, "histograms": 0.015, "second": 0.2, "frame": 0.03, "tensor": 0.06, "refine": 0.655}
 """The split of a sequential fit whose settings say nothing else."""
 
