@@ -28,8 +28,10 @@ import scipy.sparse as sp
 
 from private_topics import CandidateVocabulary, PrivateSpectralLDA, PrivateVocabulary, WordList, make_lda_corpus
 from private_topics.audit import AuditResult, NamedColumns, audit_privacy
+from private_topics.fits.informed import INFORMED, MANY
 from private_topics.knowledge.sources import open_knowledge
 from private_topics.privacy.randomness import NoiseStream
+from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -63,7 +65,8 @@ def one_audit(factor: float, kind: str = "counts") -> AuditResult:
     if columns is not None:
         shape = DOCUMENTS, len(columns.names)
         counts = sp.csr_array((counts.data, counts.indices, counts.indptr), shape=shape)
-    model = PrivateSpectralLDA(topics, **MODEL | ({"epsilon": TEXT_EPSILON} if text else {}))
+    split = INFORMED.split(MODEL["refine_steps"], fractions=MANY, vocabulary=VOCABULARY_SHARE)
+    model = PrivateSpectralLDA(topics, **MODEL | ({"epsilon": TEXT_EPSILON, "budget_split": split} if text else {}))
     with scaled_noise(factor):
         return audit_privacy(model, counts, words=columns, trials=TRIALS, fits=FITS, confidence=CONFIDENCE)
 

@@ -15,6 +15,7 @@ from private_topics.inference.carried import (
     TAIL_SHARE,
     RefinedWords,
     carried_topics,
+    occurring_words,
     on_all_words,
     refined_size,
     warn_if_fewer,
@@ -29,6 +30,30 @@ def zipf(n_words: int) -> np.ndarray:
 @pytest.mark.parametrize("n_words", [10, SMALLEST_REFINED, 2 * SMALLEST_REFINED - 1])
 def test_a_small_vocabulary_is_refined_whole(n_words):
     assert RefinedWords.of(zipf(n_words), 1.0, 20).words is None
+
+
+def padded(unigram: np.ndarray, n_words: int) -> np.ndarray:
+    """With words that hardly occur, all of them together in a hundredth of the text."""
+    rest = n_words - len(unigram)
+    return np.concatenate([0.99 * unigram, np.full(rest, 0.01 / rest)])
+
+
+def test_words_that_hardly_occur_are_not_counted():
+    even = np.full(100, 0.01)
+    assert occurring_words(even) == 100
+    assert occurring_words(zipf(3_000)) == 3_000
+    assert occurring_words(padded(even, 1_000)) == 96  # 95 % of the text
+    assert occurring_words(padded(even, 150)) == 150  # too few others to leave out
+
+
+def test_words_that_hardly_occur_cost_no_topics():
+    """Of a vocabulary that could not be cut: a larger one is, and pays for the words it leaves out."""
+    even = np.full(100, 0.01)
+    assert RefinedWords.of(padded(even, 1_000), 1e-3, 20) == RefinedWords(None, 96e-3)
+    assert carried_topics(1.0) < 20
+    large = RefinedWords.of(padded(even, 2 * SMALLEST_REFINED), 1e-3, 20)
+    assert large.words is not None
+    assert len(large.words) == SMALLEST_REFINED
 
 
 def test_a_large_vocabulary_is_refined_whole_where_the_budget_carries_it():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from private_topics.inference import public_topics
 from private_topics.inference.public_topics import UNIGRAM_PART, with_frequencies, word_clusters
 
 N_WORDS, N_CLUSTERS = 90, 3
@@ -28,6 +29,33 @@ def test_words_that_point_the_same_way_are_a_topic():
     inside = np.array([[topic[belongs == cluster].sum() for cluster in range(N_CLUSTERS)] for topic in topics])
     assert (inside.max(axis=1) > 0.9).all()
     assert set(inside.argmax(axis=1)) == set(range(N_CLUSTERS))
+
+
+def test_frequent_words_along_which_documents_hardly_vary_make_no_cluster():
+    """As many as the others together, and all over the place: they would take clusters from those that matter."""
+    coordinates, unigram, belongs = pointing()
+    generator = np.random.default_rng(1)
+    general = 0.05 * generator.standard_normal((N_WORDS, N_CLUSTERS))
+    with_general = np.vstack([coordinates, general])
+    unigram = np.concatenate([unigram, generator.dirichlet(np.ones(N_WORDS))]) / 2.0
+    topics, _ = word_clusters(with_general, unigram, N_CLUSTERS)
+    inside = np.array([[topic[:N_WORDS][belongs == c].sum() for c in range(N_CLUSTERS)] for topic in topics])
+    assert set(inside.argmax(axis=1)) == set(range(N_CLUSTERS))
+    assert (inside.max(axis=1) > 0.9 * inside.sum(axis=1)).all()
+
+
+def test_the_best_of_several_starts_is_taken(monkeypatch):
+    def closeness(starts: int, seed: int) -> float:
+        generator = np.random.default_rng(seed)
+        pointing = generator.standard_normal((300, 5))
+        pointing /= np.linalg.norm(pointing, axis=1, keepdims=True)
+        weight = generator.dirichlet(np.ones(300))
+        monkeypatch.setattr(public_topics, "STARTS", starts)
+        return float(weight @ (pointing @ public_topics._centres(pointing, weight, 12).T).max(axis=1))
+
+    gains = [closeness(10, seed) - closeness(1, seed) for seed in range(5)]
+    assert min(gains) >= 0.0
+    assert sum(gains) > 0.01
 
 
 def test_clusters_mix_to_the_unigram_and_are_the_same_each_time():
