@@ -142,10 +142,10 @@ def test_a_budget_that_needs_no_vectors_is_spent_as_without_them(epsilon):
 
 def test_a_vocabulary_of_words_that_hardly_occur_needs_no_vectors():
     """Released frequencies say so. The rest of the budget is spent as without vectors; one's own split keeps them."""
-    X, _, _ = make_lda_corpus(8_000, 60, N_TOPICS, alpha0=0.3, mean_length=60, random_state=0)
-    X.resize((8_000, 1_200))
-    vectors = np.random.default_rng(0).normal(size=(1_200, 40))
-    knowledge = PublicKnowledge(vectors, np.full(1_200, np.nan), [("other", "other vectors", "0" * 64, 1_200)])
+    X, _, _ = make_lda_corpus(20_000, 60, N_TOPICS, alpha0=0.3, mean_length=60, random_state=0)
+    X.resize((20_000, 2_000))
+    vectors = np.random.default_rng(0).normal(size=(2_000, 40))
+    knowledge = PublicKnowledge(vectors, np.full(2_000, np.nan), [("other", "other vectors", "0" * 64, 2_000)])
     names, model = released(X, knowledge)
     assert names[:2] == ["unigram", "second norms"]
     assert not any(name.startswith(("public", "features")) for name in names)
