@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 from private_topics.inference.token_sampling import start_counts, step_size, topics_of_counts
 from private_topics.spectral import power_method
 from private_topics.spectral.power_method import LARGEST_RESTARTED, _apply, _apply_by_slices, decompose
+from private_topics.spectral.symmetric import mirror_sorted
 from private_topics.spectral.topics import project_to_simplex
 from private_topics.spectral.whitening import DENSE_LIMIT, top_eigenpairs, whitening_of
-from private_topics.sums.moments import mirror_sorted
 
 
 def orthogonal(size, seed):

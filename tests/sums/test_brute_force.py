@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from private_topics.corpus.counts.layout import select_words
 from private_topics.corpus.counts.matrix import document_lengths, validate_counts
-from private_topics.sums import moments
 from private_topics.sums.moments import (
     FrameSums,
     add_first_moment,
@@ -156,16 +155,6 @@ def test_restricting_the_words_gives_a_sub_block():
     add_second_moment(select_words(counts, rank, len(words)), weights, part)
     mirror_upper(part)
     np.testing.assert_array_equal(part, second_moment(counts, weights)[np.ix_(words, words)])
-
-
-def test_a_large_frame_is_contracted_some_columns_at_a_time(monkeypatch):
-    counts, frame = random_counts(), np.random.default_rng(1).normal(size=(30, 5))
-    sums = FrameSums(30, 5)
-    sums.add(select_words(counts, None, 30), frame, DocumentWeights.of_lengths(document_lengths(counts)))
-    whole = sums.third(frame)
-    for products in (1, 2 * 30 * 5):  # one column at a time, and two, which leaves one
-        monkeypatch.setattr(moments, "LARGEST_PRODUCTS", products)
-        np.testing.assert_allclose(sums.third(frame), whole, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("height", [1, 7, 64, 200])

@@ -41,6 +41,7 @@ from private_topics.privacy.simple_composition import Calibration, SimpleRun
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.frame import ABOVE_EDGE
 from private_topics.spectral.power_method import EigenPairs, decompose
+from private_topics.spectral.symmetric import mirror_sorted
 from private_topics.spectral.topics import (
     SMALLEST_EIGENVALUE,
     lda_second_moment,
@@ -49,7 +50,7 @@ from private_topics.spectral.topics import (
     topic_weights,
 )
 from private_topics.spectral.whitening import Whitening, whitening_of
-from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_sorted, mirror_upper
+from private_topics.sums.moments import FrameSums, add_first_moment, add_second_moment, mirror_upper
 from private_topics.sums.parts import DocumentWeights
 from private_topics.sums.quantised import rounded
 

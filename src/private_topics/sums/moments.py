@@ -75,7 +75,6 @@ def _add_whole_pairs(order, word_start, by_word, document_of, indptr, words, cou
                     row[words[r]] += np.int64(scaled * counts[r])
 
 
-LARGEST_PRODUCTS = 2**27  # products of pairs of a frame's entries in memory at once: 1 GB
 CUBE_DOCUMENTS = 4  # documents added at once: fewer loads and stores of the cube
 
 
@@ -122,15 +121,9 @@ class FrameSums:
         rank = self.rank
         rows = np.flatnonzero(frame.any(axis=1))  # the others add nothing, and all words × rank² would not fit
         inside = frame[rows]
-        mixed, triple = np.empty((2, rank * rank, rank))
-        at_once = max(1, LARGEST_PRODUCTS // max(1, len(rows) * rank))
-        for start in range(0, rank, at_once):
-            some = inside[:, start : start + at_once]
-            flat = (some[:, :, None] * inside[:, None, :]).reshape(len(rows), some.shape[1] * rank)
-            place = slice(start * rank, start * rank + flat.shape[1])
-            mixed[place] = flat.T @ self.cross_third[rows]
-            triple[place] = flat.T @ (inside * self.mass_third[rows, None])
-        mixed, triple = mixed.reshape(rank, rank, rank), triple.reshape(rank, rank, rank)
+        flat = (inside[:, :, None] * inside[:, None, :]).reshape(len(rows), rank * rank)
+        mixed = (flat.T @ self.cross_third[rows]).reshape(rank, rank, rank)
+        triple = (flat.T @ (inside * self.mass_third[rows, None])).reshape(rank, rank, rank)
         return unpack_sorted(self.cube) - three_placements(mixed) + 2.0 * triple
 
 
@@ -153,17 +146,11 @@ def unpack_sorted(packed: np.ndarray) -> np.ndarray:
     first, second = np.triu_indices(rank)
     cube = np.zeros((rank, rank, rank))
     cube[:, first, second] = packed
-    mirror_sorted(cube)
-    return cube
-
-
-def mirror_sorted(cube: np.ndarray) -> None:
-    """Copy the entries with `a <= b <= c` to the other orders of their indices, in place."""
-    upper = np.tri(len(cube), dtype=bool).T
-    a, b, c = np.nonzero(upper[:, :, None] & upper[None, :, :])
+    a, b, c = np.nonzero(np.tri(rank, dtype=bool).T[:, :, None] & np.tri(rank, dtype=bool).T[None, :, :])
     values = cube[a, b, c]
     for places in ((a, c, b), (b, a, c), (b, c, a), (c, a, b), (c, b, a)):
         cube[places] = values
+    return cube
 
 
 def unpack_cube(packed: np.ndarray) -> np.ndarray:
