@@ -24,7 +24,7 @@ from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 
 ALPHA0 = 0.6
-FEWEST_SENTENCES, MOST_SENTENCES = 12, 24
+FEWEST_SENTENCES, MOST_SENTENCES = 20, 40
 LETTERS_PER_PATIENT = 2.0
 GAP = re.compile(r"\{(\w+)\}")
 
