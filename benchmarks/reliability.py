@@ -35,7 +35,7 @@ Would it come out again if the noise were drawn afresh? `reliability(model)` say
 draws documents from the model's topics, fits them again with fresh noise ({refits} times), and looks how far each of
 a topic's first words stands above those that are no longer among its first, beside how far it moves from refit to
 refit. A map turns these numbers into a share; it was learnt on fits of medical abstracts, clinical notes and mail
-([how, and why not simply the refits' agreement](../../research/results/reliability_map.md)). Here it is checked on
+(how, and why not simply the refits' agreement: `research/results/reliability_map.md`). Here it is checked on
 two corpora that had no part in it: their first documents on their {words:,} most frequent words, {topics} topics
 asked for, public knowledge of English, {fits} fits with noise of their own in each case. Reliability is stated for
 {stated} of these models; how often topics and words do come again is counted in the {others} other fits of the
