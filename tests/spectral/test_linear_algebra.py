@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from private_topics.inference.token_sampling import start_counts, step_size, topics_of_counts
 from private_topics.spectral import power_method
 from private_topics.spectral.power_method import LARGEST_RESTARTED, _apply, _apply_by_slices, decompose
-from private_topics.spectral.symmetric import mirror_sorted
+from private_topics.spectral.symmetric import symmetric_part
 from private_topics.spectral.topics import project_to_simplex
 from private_topics.spectral.whitening import DENSE_LIMIT, top_eigenpairs, whitening_of
 
@@ -51,8 +51,7 @@ def test_power_method_finds_orthogonal_components(size, kind):
 
 
 def test_a_large_tensor_is_applied_by_slices_with_the_same_result():
-    cube = np.random.default_rng(0).normal(size=(7, 7, 7))
-    mirror_sorted(cube)
+    cube = symmetric_part(np.random.default_rng(0).normal(size=(7, 7, 7)))
     vectors = orthogonal(7, 1)
     expected = np.einsum("abc,bj,cj->aj", cube, vectors, vectors)
     np.testing.assert_allclose(_apply(cube, vectors), expected, atol=1e-13)
@@ -63,8 +62,7 @@ def test_a_large_tensor_has_one_start_and_bounded_work(monkeypatch):
     applied = []
     monkeypatch.setattr(power_method, "_apply", lambda tensor, vectors: applied.append(1) or _apply(tensor, vectors))
     rng = np.random.default_rng(0)
-    cube = rng.normal(size=(8, 8, 8))  # noise alone: no iteration comes to rest early
-    mirror_sorted(cube)
+    cube = symmetric_part(rng.normal(size=(8, 8, 8)))  # noise alone: no iteration comes to rest early
     decompose(cube)
     assert len(applied) > 2 * 50
     monkeypatch.setattr(power_method, "LARGEST_RESTARTED", 7)

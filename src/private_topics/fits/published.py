@@ -41,7 +41,6 @@ from private_topics.privacy.simple_composition import Calibration, SimpleRun
 from private_topics.releases.release import FitContext, Release
 from private_topics.spectral.frame import ABOVE_EDGE
 from private_topics.spectral.power_method import EigenPairs, decompose
-from private_topics.spectral.symmetric import mirror_sorted
 from private_topics.spectral.topics import (
     SMALLEST_EIGENVALUE,
     lda_second_moment,
@@ -289,8 +288,8 @@ class Published:
             sums.add(select_words(part.block, None, self.corpus.n_words), frame, shared)
         second, third = sums.second(frame) / self.corpus.n_units, sums.third(frame) / self.corpus.n_units
         tensor = lda_third_moment(third, second, frame.T @ self.means[0], self.alpha0)
-        mirror_sorted(tensor)
-        return tensor
+        result: np.ndarray = tensor[tuple(np.sort(np.indices(tensor.shape), axis=0))]
+        return result
 
 
 REASONS = {

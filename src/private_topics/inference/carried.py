@@ -61,9 +61,9 @@ class RefinedWords:
         def covered() -> np.ndarray:
             return np.cumsum(np.sort(unigram)[::-1])
 
-        occurring, n_words = occurring_words(unigram), len(unigram)
-        if occurring < n_words < 2 * SMALLEST_REFINED:
-            return cls(None, noise * occurring)
+        n_words = len(unigram)
+        if n_words < 2 * SMALLEST_REFINED:
+            return cls(None, noise * occurring_words(unigram))
         size, found = refined_size(n_words, noise, wanted, lambda size: float(covered()[size - 1]))
         return cls(None if size == n_words else most_frequent(unigram, size), found)
 
