@@ -13,8 +13,6 @@ import io
 import json
 import os
 import platform
-import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -41,32 +39,12 @@ def options_of(docstring: str) -> argparse.ArgumentParser:
 def about() -> str:
     """Commit, date, machine and versions, in one line."""
     from private_topics import __version__
+    from private_topics.paper.experiments.running import commit_of, processor
 
     day, cores = datetime.date.today().isoformat(), os.cpu_count()
     versions = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     told = ", ".join(f"{name} {number}" for name, number in (versions | {"private-topics": __version__}).items())
-    return f"Measured at commit {_commit()}, {day}, {cores} cores, {_processor()}; {told}."
-
-
-def _commit() -> str:
-    """$COMMIT names it where the code was copied without its repository."""
-    found = _git("rev-parse", "--short=12", "HEAD") or os.environ.get("COMMIT", "unknown")
-    return f"{found} with changes" if _git("status", "--porcelain", "--", *CODE) else found
-
-
-def _git(*arguments: str) -> str:
-    try:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:
-        return ""
-
-
-def _processor() -> str:
-    try:
-        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        found = None
-    return found[1] if found else platform.processor() or platform.machine()
+    return f"Measured at commit {commit_of(ROOT, *CODE)}, {day}, {cores} cores, {processor()}; {told}."
 
 
 def page_of(text: str) -> str:

@@ -19,6 +19,7 @@ from private_topics.paper.experiments.rows import Row
 from private_topics.threads import one_order
 
 PACKAGES = ("numpy", "scipy", "numba")
+SOURCE = Path(__file__).resolve().parents[2]
 
 
 def rows_of_parts(function: Callable[..., list[Row]], parts: Iterable[tuple[Any, ...]], jobs: int) -> list[Row]:
@@ -40,26 +41,25 @@ def provenance() -> str:
     """Version, commit, day, machine and packages, in one line."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"private-topics {__version__}, commit {_commit()}, {datetime.date.today().isoformat()}, {os.cpu_count()} "
-        f"cores, {_processor()}; Python {platform.python_version()}, {versions}"
+        f"private-topics {__version__}, commit {commit_of(SOURCE, '.')}, {datetime.date.today().isoformat()}, "
+        f"{os.cpu_count()} cores, {processor()}; Python {platform.python_version()}, {versions}"
     )
 
 
-def _commit() -> str:
-    """$COMMIT names it where the code was copied without its repository."""
-    found = _git("rev-parse", "--short=12", "HEAD") or os.environ.get("COMMIT", "unknown")
-    return f"{found} with changes" if _git("status", "--porcelain", "--", ".") else found
+def commit_of(folder: Path, *paths: str) -> str:
+    """The commit of a folder, and whether these paths differ from it. $COMMIT names it where there is no git."""
+
+    def git(*arguments: str) -> str:
+        try:
+            return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True).stdout.strip()
+        except FileNotFoundError:
+            return ""
+
+    found = git("rev-parse", "--short=12", "HEAD") or os.environ.get("COMMIT", "unknown")
+    return f"{found} with changes" if git("status", "--porcelain", "--", *paths) else found
 
 
-def _git(*arguments: str) -> str:
-    source = Path(__file__).resolve().parents[2]
-    try:
-        return subprocess.run(["git", *arguments], cwd=source, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:
-        return ""
-
-
-def _processor() -> str:
+def processor() -> str:
     try:
         found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
