@@ -20,11 +20,11 @@ LIBRARY = ROOT / "src" / "private_topics"
 TARGETS = (
     "privacy/**/*.py", "releases/*.py", "sums/*.py", "engines/local.py", "engines/protocol.py", "corpus/counts/*.py",
     "corpus/words/vocabulary.py", "corpus/texts/source.py", "estimators/vocabularies.py", "fits/private.py",
-    "fits/variational.py", "spectral/certificate.py", "bisection.py", "engines/sites/[!t]*.py",
+    "fits/variational.py", "spectral/certificate.py", "bisection.py", "engines/sites/[!ft]*.py",
 )  # fmt: skip
 """Modules that can break the guarantee, but for those of Spark and of the GPU, which need a cluster or a device.
 
-Of the sites all but transport.py: it carries what is masked and signed, and is not trusted."""
+Of the sites all but transport.py and flower.py: they carry what is masked and signed, and are not trusted."""
 
 OPERATORS = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),

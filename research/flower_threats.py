@@ -61,7 +61,7 @@ THREATS = [
     (
         "somebody else is the coordinator",
         "whoever reaches the Control API",
-        "TLS: the certificate that the site was given",
+        "TLS: the certificate that the site was given. Over Flower whoever reaches the port; nobody is believed",
         "test_transport.py::test_another_certificate_is_not_trusted",
     ),
     (

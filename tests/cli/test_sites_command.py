@@ -11,80 +11,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clinic_support import COMMAND, HOST, TIME, WORDS, Clinics
 from command_support import ran
 from dying_coordinator import LAST_ROUND
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
 
-from private_topics import DurableLedger, load
-from private_topics.corpus.made_up.letters import write_letters
+from private_topics import load
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import unpacked
 from private_topics.engines.sites.transport import SiteListener, self_signed
 from private_topics.errors import EngineError
 
-COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
 DYING = Path(__file__).with_name("dying_coordinator.py")
-HOST = "127.0.0.1"
 NAMES = ["clinic-1", "clinic-2", "clinic-3"]
-WORDS = ["appointment", "bill", "car", "clean", "cold", "doctor", "food", "kind", "night", "nurse", "pain", "park"]
-TIME = 120.0
-
-
-class Clinics:
-    """Three clinics in a folder: letters, keys, ledgers; two of them suffice."""
-
-    def __init__(self, folder, honest=2):
-        self.folder = folder
-        (folder / "words.txt").write_text("".join(f"{word}\n" for word in WORDS))
-        known = {name: SiteIdentity.new(name) for name in NAMES}
-        for number, (name, identity) in enumerate(known.items()):
-            write_letters(folder / f"{name}.jsonl", 60, seed=number)
-            identity.write(folder / f"{name}.key")
-            DurableLedger.register(folder / f"{name}.db", name, 2.0, 1e-5)
-        self.directory = SiteDirectory({name: one.public_key for name, one in known.items()}, honest)
-        self.directory.write(folder / "sites.json")
-        self.certificate, self.key = self_signed(HOST)
-        (folder / "root.pem").write_bytes(self.certificate)
-        (folder / "root.key").write_bytes(self.key)
-        self.processes = {}
-
-    def start(self, name, port, **changed):
-        given = {
-            "--output": self.model(name), "--sites": self.folder / "sites.json", "--topics": 1,
-            "--identity": self.folder / f"{name}.key", "--coordinator": f"{HOST}:{port}",
-            "--root": self.folder / "root.pem", "--vocabulary": self.folder / "words.txt", "--knowledge": "none",
-            "--ledger": self.folder / f"{name}.db", "--corpus": name, "--wait": 60,
-        } | {f"--{option}": value for option, value in changed.items()}  # fmt: skip
-        options = [str(part) for pair in given.items() for part in pair]
-        command = [*COMMAND, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options]
-        self.processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-    def model(self, name):
-        return self.folder / f"{name}.model"
-
-    def charged(self, name):
-        return len(DurableLedger(self.folder / f"{name}.db", name).spent)
-
-    def statuses(self):
-        """What every process ended with, and its messages."""
-        messages = {name: process.communicate(timeout=TIME)[1] for name, process in self.processes.items()}
-        return {name: process.returncode for name, process in self.processes.items()}, messages
-
-    def kill(self, name):
-        self.processes[name].send_signal(signal.SIGKILL)
 
 
 @pytest.fixture
 def clinics(tmp_path):
     made = Clinics(tmp_path)
     yield made
-    for process in made.processes.values():
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    made.close()
 
 
 def killing(listener, clinics, name, round_number, kind, *, after):

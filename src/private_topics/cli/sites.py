@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, print_json
-from private_topics.errors import InputError
+from private_topics.errors import InputError, require
 
 sites_app = typer.Typer(no_args_is_help=True, help="Fit one model over several sites that share no text.")
 
@@ -21,6 +22,7 @@ Directory = Annotated[
 Patience = Annotated[
     float, typer.Option(min=0.1, help="Seconds to wait for an answer; it may take a pass over text.")
 ]
+Wait = Annotated[float, typer.Option(min=0.0, help="Seconds to wait for all sites before the first round.")]
 
 
 @sites_app.command()
@@ -83,9 +85,7 @@ def coordinate(
     listen: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 for any.")
     ] = "0.0.0.0:7600",
-    wait: Annotated[
-        float, typer.Option(min=0.0, help="Seconds to wait for all sites before the first round.")
-    ] = 600.0,
+    wait: Wait = 600.0,
     patience: Patience = 600.0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -110,6 +110,26 @@ def coordinate(
 
 
 @sites_app.command()
+def flower(
+    *,
+    sites: Directory,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    wait: Wait = 600.0,
+    patience: Patience = 600.0,
+) -> None:
+    """Write a coordinator for a Flower federation: `flwr run FOLDER --stream` adds up what the sites send."""
+    require_flower()
+    from private_topics.engines.sites.flower import write_bundle
+    from private_topics.engines.sites.identities import SiteDirectory
+
+    write_bundle(output, SiteDirectory.read(sites), wait=wait, patience=patience)
+
+
+def require_flower() -> None:
+    require("flwr", "A Flower federation needs the package flwr", "flower")
+
+
+@sites_app.command()
 @options.grouped
 def fit(
     *,
@@ -117,8 +137,14 @@ def fit(
     output: options.ModelOutput,
     sites: Directory,
     identity: Annotated[Path, typer.Option(help="This site's private key; see `sites identity`.")],
-    coordinator: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the coordinator listens.")],
-    root: Annotated[Path, typer.Option(help="The coordinator's certificate, or that of its issuer, PEM.")],
+    coordinator: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where the coordinator listens.")
+    ] = None,
+    supernode: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Instead: where this site's own Flower SuperNode takes answers."),
+    ] = None,
+    root: Annotated[Path | None, typer.Option(help="The certificate of either, or that of its issuer, PEM.")] = None,
     vocabulary: Annotated[
         str, typer.Option(help="The public list of words, the same everywhere: a file, or 'list:english'.")
     ],
@@ -146,7 +172,6 @@ def fit(
     from private_topics.cli.sources import check_writable, holds_counts, ledger_of, public_list, tokeniser_of, unit_of
     from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
     from private_topics.engines.sites.site import Site
-    from private_topics.engines.sites.transport import SiteCall
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.vocabularies import usable_words
 
@@ -172,13 +197,33 @@ def fit(
     model = PrivateSpectralLDA(
         topics, n_jobs=jobs, random_state=seed, sampler="exact", engine=site, ledger=ledger, **settings
     )
-    with SiteCall(site, coordinator, root.read_bytes(), wait=wait):
+    with _call(site, coordinator, supernode, root, wait):
         screen.say(f"{site.identity.name} is connected, one of {len(site.directory.names)} sites.")
         with run.shown(screen, model, show_documents=False, informed=known is not None) as progress:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
     run.deliver(screen, model, output, report, ledger, began)
     if shown.as_json:
         print_json(run.summary(model, output, report))
+
+
+def _call(
+    site: Any, coordinator: str | None, supernode: str | None, root: Path | None, wait: float
+) -> AbstractContextManager[Any]:
+    """The site's line to its coordinator."""
+    if (coordinator is None) == (supernode is None):
+        raise InputError("Give --coordinator, or --supernode where a Flower federation carries the messages.")
+    certificate = None if root is None else root.read_bytes()
+    if supernode is not None:
+        require_flower()
+        from private_topics.engines.sites.flower import FlowerCall
+
+        return FlowerCall(site, supernode, certificate, wait=wait)
+    if certificate is None:
+        raise InputError("--coordinator needs --root, the coordinator's certificate.")
+    from private_topics.engines.sites.transport import SiteCall
+
+    assert coordinator is not None
+    return SiteCall(site, coordinator, certificate, wait=wait)
 
 
 @sites_app.command()

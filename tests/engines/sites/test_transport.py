@@ -143,8 +143,8 @@ def test_a_late_answer_is_no_answer_to_the_next_question(place):
         time.sleep(1.0 if len(answered) == 1 else 0.0)
         return b"answer to " + data
 
+    here.listener.wait(0.5)  # it has said who it is
     site.answer = slow
-    here.listener.wait(0.5)
     here.listener.patience = 0.3
     assert here.listener.ask({"clinic-00": b"first"}) == {}
     here.listener.patience = 10.0
@@ -160,8 +160,8 @@ def test_of_two_answers_the_first_counts_and_the_second_is_no_answer_to_the_next
         call._outbox.put(number + b"first answer to " + data)
         return b"second answer to " + data
 
+    here.listener.wait(0.5)  # it has said who it is
     site.answer = twice
-    here.listener.wait(0.5)
     for question in (b"one", b"two", b"three"):
         assert here.listener.ask({"clinic-00": question}) == {"clinic-00": b"first answer to " + question}
         time.sleep(0.1)  # the second one comes
@@ -170,8 +170,8 @@ def test_of_two_answers_the_first_counts_and_the_second_is_no_answer_to_the_next
 def test_a_site_that_goes_is_not_waited_for(place):
     here = place()
     site, call = here.connected("clinic-00")
+    here.listener.wait(0.5)  # it has said who it is
     site.answer = lambda data, timeout=None: time.sleep(60.0)
-    here.listener.wait(0.5)
     threading.Timer(0.5, lambda: call._channel.close()).start()
     began = time.monotonic()
     assert here.listener.ask({"clinic-00": b"question", "clinic-01": b"was never there"}) == {}
@@ -193,8 +193,8 @@ def test_a_coordinator_that_goes_ends_the_fit_of_every_site(place):
 def test_messages_that_are_no_answers_do_no_harm(place):
     here = place()
     site, _ = here.connected("clinic-00")
+    here.listener.wait(0.5)  # it has said who it is
     site.answer = lambda data, timeout=None: b""
-    here.listener.wait(0.5)
     assert here.listener.ask({"clinic-00": Message("begin").packed()}) == {"clinic-00": b""}
 
 

@@ -100,15 +100,21 @@ class SiteDirectory:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        stored = _object(path)
+        return cls.parsed(_object(path))
+
+    @classmethod
+    def parsed(cls, stored: Mapping[str, Any]) -> Self:
+        """From what `as_json` gave."""
         keys = stored.get("sites")
         if not isinstance(keys, dict):
             raise InputError("The file of sites must have an object 'sites' with the public key of each.")
         return cls(keys, stored.get("honest", 0))
 
+    def as_json(self) -> dict[str, Any]:
+        return {"honest": self.honest, "sites": {name: key.hex() for name, key in self.keys.items()}}
+
     def write(self, path: str | os.PathLike[str]) -> None:
-        stored = {"honest": self.honest, "sites": {name: key.hex() for name, key in self.keys.items()}}
-        Path(path).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
+        Path(path).write_text(json.dumps(self.as_json(), indent=2) + "\n", encoding="utf-8")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@
     keys    the signed keys of all   →   masked  integers
     total   integers                 →   heard
     stop                             →   heard
+    hello   a fresh number           →   hello   who it is, and the number
 
 Instead of any of these a site may answer "refused", where it was told something wrong, or "ended", after its fit.
 Everything but the coordinator's own words is signed. The coordinator is not believed in anything that matters.
@@ -13,6 +14,7 @@ Everything but the coordinator's own words is signed. The coordinator is not bel
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +25,7 @@ import numpy.typing as npt
 from private_topics.engines.sites.identities import SIGNATURE_BYTES, SiteDirectory, SiteIdentity
 
 LARGEST_HEADER = 1 << 20
-_LENGTH_BYTES = 4
+_LENGTH_BYTES, _NONCE_BYTES = 4, 32
 
 
 class GarbageError(Exception):
@@ -106,3 +108,31 @@ def verified(data: bytes, directory: SiteDirectory, site: str, *kinds: str) -> M
     if message.text("site") != site or not directory.signed_by(site, packed, signature):
         raise GarbageError
     return message
+
+
+class Greeting:
+    """The question who is there: a fresh number, to be signed."""
+
+    def __init__(self) -> None:
+        self._nonce = os.urandom(_NONCE_BYTES).hex()
+
+    @property
+    def question(self) -> bytes:
+        return Message("hello", {"nonce": self._nonce}).packed()
+
+    def name_in(self, answer: bytes, directory: SiteDirectory) -> str | None:
+        """The site that signed this number; none where it is another number, or nobody of the directory."""
+        try:
+            name = unpacked(answer[:-SIGNATURE_BYTES], "hello").text("site")
+            return name if verified(answer, directory, name, "hello").text("nonce") == self._nonce else None
+        except GarbageError:
+            return None
+
+
+def greeted(question: bytes, identity: SiteIdentity) -> bytes | None:
+    """A site's answer where the question is who is there."""
+    try:
+        nonce = unpacked(question, "hello").text("nonce")
+    except GarbageError:
+        return None
+    return Message("hello", {"site": identity.name, "nonce": nonce}).signed(identity)

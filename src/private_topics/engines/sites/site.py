@@ -20,7 +20,7 @@ from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.engines.protocol import Corpus
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
-from private_topics.engines.sites.messages import Message
+from private_topics.engines.sites.messages import Message, greeted
 from private_topics.engines.sites.rounds import Integers, SiteRound
 from private_topics.errors import EngineError, InputError
 from private_topics.sums.unit_sums import Totals, UnitSum
@@ -145,6 +145,9 @@ class Site:
 
     def answer(self, data: bytes, timeout: float | None = None) -> bytes:
         """The answer to a message of the coordinator, as soon as the fit has come so far."""
+        hello = greeted(data, self.identity)
+        if hello is not None:
+            return hello
         reply: queue.Queue[bytes] = queue.Queue()
         with self._lock:
             if self._ended is not None:
@@ -154,6 +157,11 @@ class Site:
             return reply.get(timeout=self.patience if timeout is None else timeout)
         except queue.Empty:
             raise EngineError("The fit of this site has not come so far in time.") from None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the fit is over, so that every further answer says so."""
+        return self._ended is not None
 
     def hang_up(self) -> None:
         """No further message will come: a fit that waits for one ends."""

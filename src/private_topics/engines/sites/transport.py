@@ -7,7 +7,6 @@ coordinator sends no code and no settings: what a site computes it has from its 
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from private_topics.engines.sites.identities import SiteDirectory
-from private_topics.engines.sites.messages import GarbageError, Message, unpacked, verified
+from private_topics.engines.sites.messages import Greeting
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, InputError, require
 
@@ -24,7 +23,7 @@ LARGEST_MESSAGE = 1 << 28
 """Bytes: the pairs of 8,000 words. Anybody who finds the port can send one."""
 HELLO_SECONDS = 10.0
 """Who has not said by then who it is must go: every call takes a thread of the coordinator."""
-_NUMBER_BYTES, _NONCE_BYTES = 8, 32
+_NUMBER_BYTES = 8
 _OPTIONS = [
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
@@ -111,20 +110,16 @@ class SiteListener:
 
     def _talk(self, answers: Iterator[bytes], context: Any) -> Iterator[bytes]:
         """One call: who is it? Then everything that is to be sent, while another thread reads the answers."""
-        nonce = os.urandom(_NONCE_BYTES).hex()
+        greeting = Greeting()
         deadline = threading.Timer(HELLO_SECONDS, context.cancel)
         deadline.daemon = True
         deadline.start()
-        yield bytes(_NUMBER_BYTES) + Message("hello", {"nonce": nonce}).packed()
-        try:
-            hello = next(answers, b"")[_NUMBER_BYTES:]
-            name = unpacked(hello[:-64], "hello").text("site")
-            if verified(hello, self.directory, name, "hello").text("nonce") != nonce:
-                raise GarbageError
-        except GarbageError:
+        yield bytes(_NUMBER_BYTES) + greeting.question
+        name = greeting.name_in(next(answers, b"")[_NUMBER_BYTES:], self.directory)
+        deadline.cancel()
+        if name is None:
             context.abort(_grpc().StatusCode.UNAUTHENTICATED, "not a site of the directory")
-        finally:
-            deadline.cancel()
+            return
         line = _Line()
         with self._news:
             if name in self._lines:
@@ -191,18 +186,11 @@ class SiteCall:
         try:
             for data in self._channel.stream_stream(METHOD)(iter(self._outbox.get, None)):
                 number, message = data[:_NUMBER_BYTES], data[_NUMBER_BYTES:]
-                self._outbox.put(number + self._answer(message))
-        except (grpc.RpcError, EngineError, GarbageError):
+                self._outbox.put(number + self.site.answer(message))
+        except (grpc.RpcError, EngineError):
             pass
         finally:
             self.site.hang_up()
-
-    def _answer(self, message: bytes) -> bytes:
-        if int.from_bytes(message[:4], "big") and message[4:].startswith(b'["hello"'):
-            nonce = unpacked(message, "hello").text("nonce")
-            hello = Message("hello", {"site": self.site.identity.name, "nonce": nonce})
-            return hello.signed(self.site.identity)
-        return self.site.answer(message)
 
 
 def self_signed(host: str, days: int = 365) -> tuple[bytes, bytes]:

@@ -1,0 +1,244 @@
+"""Messages over a Flower federation that is there already: its SuperNodes carry them, and no code is sent with them.
+
+A SuperNode with `--isolation process` runs nothing itself: whoever takes its tasks answers them. Here that is the
+site's own fit, which hands back an answer and leaves the bundle of code that came along unopened. The coordinator is
+a ServerApp of this package (`server`): the bundle that starts it holds settings and no code either.
+
+Flower says who a node is, and that is not believed: a site shows who it is by signing a fresh number, as on every
+other transport, and all that it says is signed and masked (`rounds.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.common.constant import SubStatus
+from flwr.proto.runtime_pb2 import AcquireTaskRequest, SendTaskHeartbeatRequest
+from flwr.serverapp import Grid, ServerApp
+from flwr.supercore.constant import TaskType
+from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor, RuntimeVersionHttpInterceptor
+from flwr.supercore.runtime import RuntimeHttpClient
+from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
+
+from private_topics.engines.sites.coordinator import SiteCoordinator
+from private_topics.engines.sites.identities import SiteDirectory
+from private_topics.engines.sites.messages import Greeting, greeted
+from private_topics.engines.sites.site import Site
+from private_topics.errors import EngineError, InputError
+
+EVERY = 0.2
+"""Seconds between two looks for a message: at a site's own SuperNode, and at the SuperLink."""
+HEARTBEAT = 10.0
+"""Seconds between two signs of life while an answer is computed: a SuperNode gives up after thirty."""
+GREETING = 10.0
+"""Seconds for a node to say who it is, before all that have not are asked again."""
+_FIELD = "message"
+
+
+def _content(data: bytes) -> RecordDict:
+    return RecordDict({_FIELD: ConfigRecord({_FIELD: data})})
+
+
+def _data(message: Message) -> bytes:
+    """What a message carries; nothing where it is not one of ours."""
+    record = message.content.config_records.get(_FIELD) if message.has_content() else None
+    found = None if record is None else record.get(_FIELD)
+    return found if isinstance(found, bytes) else b""
+
+
+class FlowerAsk:
+    """The coordinator's side, inside a ServerApp: an `ask` for `SiteCoordinator`.
+
+    wait : how many seconds to wait for all sites.
+    patience : how many seconds a site may take for an answer, its pass over its documents included.
+    """
+
+    def __init__(self, grid: Grid, directory: SiteDirectory, *, wait: float, patience: float) -> None:
+        self.grid, self.directory, self.patience = grid, directory, patience
+        self._nodes: dict[str, int] = {}
+        end = time.monotonic() + wait
+        while len(self._nodes) < len(directory.names) and time.monotonic() < end:
+            greeting, new = Greeting(), set(grid.get_node_ids()) - set(self._nodes.values())
+            answers = self._asked(dict.fromkeys(new, greeting.question), min(GREETING, end - time.monotonic()))
+            named = {greeting.name_in(answer, directory): node for node, answer in answers.items()}
+            self._nodes |= {name: node for name, node in named.items() if name is not None}
+            time.sleep(EVERY)
+
+    @property
+    def there(self) -> list[str]:
+        """The sites that have answered so far."""
+        return sorted(self._nodes)
+
+    def __call__(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        """What each site answers; none of those that are not there, or take too long."""
+        there = {name: node for name, node in self._nodes.items() if name in messages}
+        answers = self._asked({node: messages[name] for name, node in there.items()}, self.patience)
+        return {name: answers[node] for name, node in there.items() if answers.get(node)}
+
+    def _asked(self, questions: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
+        """By node; nothing (b"") from one that Flower has given up."""
+        sent = [Message(_content(data), node, "query", ttl=max(patience, 1.0)) for node, data in questions.items()]
+        waiting, answers = set(self.grid.push_messages(sent)), {}
+        end = time.monotonic() + patience
+        while waiting and time.monotonic() < end:
+            for reply in self.grid.pull_messages(waiting):
+                waiting.discard(reply.metadata.reply_to_message_id)
+                answers[reply.metadata.src_node_id] = _data(reply)
+            time.sleep(EVERY if waiting else 0.0)
+        return answers
+
+
+server = ServerApp()
+client = ClientApp()
+"""Flower wants one. It answers nothing: a site runs its own fit, beside a SuperNode with `--isolation process`."""
+
+
+@server.main()
+def coordinate(grid: Grid, context: Context) -> None:
+    """One fit. What it prints is in the log of the run: `flwr log`."""
+    given = context.run_config
+    directory = SiteDirectory.parsed(json.loads(str(given["sites"])))
+    ask = FlowerAsk(grid, directory, wait=float(given["wait"]), patience=float(given["patience"]))
+    print(f"{len(ask.there)} of {len(directory.names)} sites are there.", flush=True)
+    coordinator = SiteCoordinator(directory, ask)
+    try:
+        heard = coordinator.run()
+    finally:
+        if coordinator.left:
+            print(f"Left out: {', '.join(coordinator.left)}.", flush=True)
+    print(f"{len(coordinator.present)} sites have finished, after {coordinator.rounds} rounds: {heard}", flush=True)
+
+
+def write_bundle(folder: Path, directory: SiteDirectory, *, wait: float, patience: float) -> None:
+    """A folder that `flwr run` takes: settings, and the names of two objects of this package."""
+    here = __name__
+    text = f"""[project]
+name = "private-topics-coordinator"
+version = "1.0.0"
+description = "Adds up what sites send, for one fit"
+license = "Apache-2.0"
+dependencies = []
+
+[tool.flwr.app]
+publisher = "private-topics"
+
+[tool.flwr.app.components]
+serverapp = "{here}:server"
+clientapp = "{here}:client"
+
+[tool.flwr.app.config]
+sites = {json.dumps(json.dumps(directory.as_json()))}
+wait = {float(wait)!r}
+patience = {float(patience)!r}
+"""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+class FlowerCall:
+    """A site's side: answers what its own SuperNode has received, in a thread of its own, while the fit runs.
+
+    supernode : where the SuperNode listens for whoever takes its tasks, "host:port" (its `--host` and `--port`).
+    root : the certificate of that, PEM, where it has one; without, the two must be on one machine.
+    """
+
+    def __init__(self, site: Site, supernode: str, root: bytes | None = None, *, wait: float = 60.0) -> None:
+        self.site, self.supernode, self.root, self.wait = site, supernode, root, wait
+        if root is None and supernode.rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
+            raise InputError(
+                f"The SuperNode at {supernode!r} is on another machine: --root must name its certificate. Or start "
+                "one on this machine."
+            )
+        self._run: int | None = None
+        self._begun = False
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True, name="coordinator")
+
+    def __enter__(self) -> Self:
+        end = time.monotonic() + self.wait
+        while not self._is_there():
+            if time.monotonic() > end:
+                raise EngineError(
+                    f"No SuperNode answers at {self.supernode!r} within {self.wait:g} seconds. Nothing was charged."
+                )
+            time.sleep(EVERY)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        """The coordinator is told that the fit is over before the call ends."""
+        self.site.end(failed=True)  # says nothing new where it has ended
+        self._over.wait(self.wait if kind is None else 1.0)
+        self._over.set()
+        self._thread.join(1.0)
+
+    def _client(self, token: str | None = None) -> RuntimeHttpClient:
+        about = RuntimeVersionHttpInterceptor(component_name="flwr-clientapp")
+        whose = [] if token is None else [RuntimeTokenHttpInterceptor(token)]
+        return RuntimeHttpClient.from_server_address(
+            self.supernode, self.root is None, self.root, [about, *whose], retry_invoker=None
+        )
+
+    def _is_there(self) -> bool:
+        try:
+            self._client().AcquireTask(AcquireTaskRequest(supported_task_types=[]))
+        except httpx.HTTPError:
+            return False
+        return True
+
+    def _listen(self) -> None:
+        tasks, wanted = self._client(), AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP])
+        try:
+            with ThreadPoolExecutor(1, thread_name_prefix="answer") as worker:
+                while not self._over.is_set():
+                    found = tasks.AcquireTask(wanted)
+                    if not found.token:
+                        self._over.wait(EVERY)
+                    elif self._answer(self._client(found.token), worker):
+                        break
+        except (httpx.TransportError, EngineError):  # the SuperNode is gone, or the fit is late
+            pass
+        finally:
+            self._over.set()
+            self.site.hang_up()
+
+    def _answer(self, task: RuntimeHttpClient, worker: ThreadPoolExecutor) -> bool:
+        """One question; whether the coordinator has heard that the fit is over.
+
+        The code and the settings that come with a question are not looked at. Who asked again, or was killed, leaves
+        questions behind that Flower has half forgotten: these have no answer.
+        """
+        try:
+            message, context, _, _ = pull_task_input(task)
+            last = self.site.ended and message.metadata.run_id == self._run
+            answer = worker.submit(self._said, message.metadata.run_id, _data(message))
+            while not answer.done():
+                wait([answer], HEARTBEAT)
+                task.SendTaskHeartbeat(SendTaskHeartbeatRequest())
+            push_message(task, Message(_content(answer.result()), reply_to=message), context)
+            push_task_output(task, context, SubStatus.COMPLETED, "")
+        except (httpx.TransportError, EngineError):
+            raise
+        except Exception:
+            return False
+        return last
+
+    def _said(self, run: int, data: bytes) -> bytes:
+        """To the run that greeted last before the fit began: a SuperNode may still hold questions of others."""
+        hello = greeted(data, self.site.identity)
+        if hello is not None:
+            self._run = self._run if self._begun else run
+            return hello
+        if run != self._run:
+            return b""
+        self._begun = True
+        return self.site.answer(data)
