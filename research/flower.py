@@ -44,16 +44,16 @@ and leaves the bundle of code unopened. For that it calls four functions of Flow
 names (`pull_task_input`, `push_message`, `push_task_output` and the client of the Runtime API), so the extra
 `flower` takes one minor version.
 
-**A SuperNode as it comes** (`--isolation subprocess`) runs the code that the SuperLink hands it, next to the letters,
-and with `--trusted-entities` only such as the publisher's hub has signed. It must not be started so at a site.
+**By default** (`--isolation subprocess`) a SuperNode runs the code that the SuperLink hands it, next to the letters;
+with `--trusted-entities` only code that the publisher's hub has signed. It must not be started so at a site.
 
 **Who may ask.** A SuperLink without the enterprise plug-ins takes all callers of its Control API for one account
 (`noop_auth_plugin.py`), at the port where sites call: whoever reaches it can start a coordinator. Sites believe a
 coordinator in nothing that matters, so this costs a fit and what it charged, and tells totals with noise.
 
-**Which.** Our own where nothing is there yet: a process less at each site, a tenth of the packages, nobody asks but
-the owner of the certificate, and a lost site or coordinator is noticed at once. Flower's where a consortium has a
-federation: its SuperLink, keys, certificates and people are kept as they are.
+**Which.** Our own where nothing is there yet: one process fewer at each site, a tenth of the packages, nobody asks
+but the owner of the certificate, and a lost site or coordinator is noticed at once. Flower's where a consortium has a
+federation: its SuperLink, keys, certificates and people stay.
 """
 
 

@@ -47,10 +47,10 @@ def federation(tmp_path_factory):
 def clinics(tmp_path, federation):
     made = []
 
-    def make(honest):
+    def make(honest, wait=60):
         made.append(Clinics(tmp_path, 5, honest))
         for name in made[0].names:
-            made[0].begin(name, supernode=f"{HOST}:{federation.at[name]}", patience=SILENCE, wait=10)
+            made[0].begin(name, supernode=f"{HOST}:{federation.at[name]}", patience=SILENCE, wait=wait)
         return made[0]
 
     yield make
@@ -84,6 +84,9 @@ def test_sites_killed_before_and_after_a_round_are_left_out_and_the_others_finis
     ]
     with coordinator(federation, here, kills) as run:
         said = run.communicate()[0]
+    until(
+        lambda: all(process.poll() is not None for process in here.processes.values()), 20.0
+    )  # nobody is waited for
     statuses, messages = here.statuses()
     assert "5 of 5 sites are there." in said
     assert "Left out: clinic-2, clinic-3." in said
@@ -138,7 +141,7 @@ def test_a_supernode_with_another_certificate_does_not_come_and_a_superlink_that
     (federation.folder / "other.pem").write_bytes(other)
     federation.kill("supernode-clinic-5")
     federation.supernode("clinic-5", root="other.pem")
-    here = clinics(honest=4)
+    here = clinics(honest=4, wait=10)
     with coordinator(federation, here, wait=2 * PATIENCE) as run:
         until(lambda: "clinic-1 is connected" in here.processes["clinic-1"].stderr.readline())
         time.sleep(PATIENCE)

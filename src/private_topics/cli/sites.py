@@ -176,6 +176,7 @@ def fit(
     from private_topics.estimators.vocabularies import usable_words
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
+    certificate = _certificate(coordinator, supernode, root)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     if holds_counts(source, reading.format):
@@ -197,32 +198,38 @@ def fit(
     model = PrivateSpectralLDA(
         topics, n_jobs=jobs, random_state=seed, sampler="exact", engine=site, ledger=ledger, **settings
     )
-    with _call(site, coordinator, supernode, root, wait):
+    with _call(site, coordinator, supernode, certificate, wait):
         screen.say(f"{site.identity.name} is connected, one of {len(site.directory.names)} sites.")
         with run.shown(screen, model, show_documents=False, informed=known is not None) as progress:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
-    run.deliver(screen, model, output, report, ledger, began)
+        run.deliver(screen, model, output, report, ledger, began)  # before anybody is waited for
     if shown.as_json:
         print_json(run.summary(model, output, report))
 
 
-def _call(
-    site: Any, coordinator: str | None, supernode: str | None, root: Path | None, wait: float
-) -> AbstractContextManager[Any]:
-    """The site's line to its coordinator."""
+def _certificate(coordinator: str | None, supernode: str | None, root: Path | None) -> bytes | None:
+    """What --root holds, once it is clear whom it is of."""
     if (coordinator is None) == (supernode is None):
-        raise InputError("Give --coordinator, or --supernode where a Flower federation carries the messages.")
-    certificate = None if root is None else root.read_bytes()
+        raise InputError("Give either --coordinator or, where a Flower federation carries the messages, --supernode.")
     if supernode is not None:
         require_flower()
+    elif root is None:
+        raise InputError("--coordinator needs --root, the coordinator's certificate.")
+    return None if root is None else root.read_bytes()
+
+
+def _call(
+    site: Any, coordinator: str | None, supernode: str | None, certificate: bytes | None, wait: float
+) -> AbstractContextManager[Any]:
+    """The site's line to its coordinator."""
+    if supernode is not None:
         from private_topics.engines.sites.flower import FlowerCall
 
         return FlowerCall(site, supernode, certificate, wait=wait)
-    if certificate is None:
-        raise InputError("--coordinator needs --root, the coordinator's certificate.")
     from private_topics.engines.sites.transport import SiteCall
 
     assert coordinator is not None
+    assert certificate is not None
     return SiteCall(site, coordinator, certificate, wait=wait)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import tomllib
+from typing import ClassVar
 
 import pytest
 from site_support import directory_of, identities
@@ -19,6 +21,7 @@ from private_topics.engines.sites.flower import FlowerAsk, FlowerCall, _content,
 from private_topics.engines.sites.identities import SiteDirectory
 from private_topics.engines.sites.messages import Greeting, greeted
 from private_topics.engines.sites.site import Site
+from private_topics.engines.sites.transport import self_signed
 from private_topics.errors import InputError
 
 HERE = "127.0.0.1:1"
@@ -27,19 +30,24 @@ HERE = "127.0.0.1:1"
 class Nodes(Grid):
     """Nodes by number, each a function from a question to its answer: bytes, an error, or None for silence."""
 
+    lies: ClassVar = {}
+    """What answers say of themselves."""
+
     def __init__(self, nodes):
-        self.nodes, self.answers = nodes, {}
+        self.nodes, self.answers, self.pushed = nodes, {}, 0
 
     def get_node_ids(self):
         return list(self.nodes)
 
     def push_messages(self, messages):
         for message in messages:
-            message.metadata.__dict__["_message_id"] = number = str(len(self.answers))
+            message.metadata.__dict__["_message_id"] = number = str(self.pushed)
+            self.pushed += 1
             answer = self.nodes[message.metadata.dst_node_id](_data(message))
             if answer is not None:
                 reply = answer if isinstance(answer, Error) else _content(answer)
                 self.answers[number] = Message(reply, reply_to=message)
+                self.answers[number].metadata.__dict__.update(self.lies)
             yield number
 
     def pull_messages(self, message_ids):
@@ -89,6 +97,68 @@ def test_who_is_silent_or_given_up_has_no_answer(known):
     assert ask(dict.fromkeys(known, b"question")) == {"clinic-02": b"answer"}
 
 
+def test_an_answer_is_of_the_node_that_was_asked_whatever_it_says(known, monkeypatch):
+    monkeypatch.setattr(Nodes, "lies", {"_src_node_id": 0, "_reply_to_message_id": "0"})
+    nodes = {
+        number: lambda data, one=one: greeted(data, one) or one.name.encode()
+        for number, one in enumerate(known.values())
+    }
+    ask = asking(known, nodes)
+    assert ask(dict.fromkeys(known, b"question")) == {name: name.encode() for name in known}
+
+
+def test_what_is_no_message_silences_its_sender_alone(known, monkeypatch):
+    first, second, third = known
+    nodes = {
+        number: lambda data, one=one: greeted(data, one) or b"answer" for number, one in enumerate(known.values())
+    }
+    ask = asking(known, nodes)
+    pulled = Nodes.pull_messages
+
+    def pull(self, message_ids):
+        if any(int(number) % len(nodes) == 1 for number in message_ids):
+            raise ValueError("no message")
+        return pulled(self, message_ids)
+
+    monkeypatch.setattr(Nodes, "pull_messages", pull)
+    assert ask(dict.fromkeys(known, b"question")) == {first: b"answer", third: b"answer"}
+    assert second not in ask(dict.fromkeys(known, b"question"))
+
+
+@pytest.mark.parametrize("ends", ["before the question", "while it is answered"])
+def test_a_site_knows_when_it_has_told_the_coordinator_that_the_fit_is_over(known, ends):
+    site = Site(known["clinic-00"], directory_of(known, 3), ["word"])
+    call = FlowerCall(site, HERE)
+    call._said(1, Greeting().question)
+    assert not site.is_end(b"")
+    if ends == "before the question":
+        site.end()
+        assert site.is_end(call._said(1, b"begin"))
+    else:
+        thread = threading.Timer(0.2, site.end)
+        thread.start()
+        assert site.is_end(call._said(1, b"begin"))
+    assert not site.is_end(call._said(1, Greeting().question))
+    assert not site.is_end(call._said(2, b"of another run"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "127.0.0.1:abc", "http://127.0.0.1:1", "::1:9094", "127.0.0.1:80@elsewhere", "127.0.0.1:1/"],
+)
+def test_what_is_no_address_is_refused(known, address):
+    site = Site(known["clinic-00"], directory_of(known, 3), ["word"])
+    with pytest.raises(InputError, match="host:port"):
+        FlowerCall(site, address)
+
+
+@pytest.mark.parametrize("root", [b"no certificate", b"\xff\xfe"])
+def test_what_is_no_certificate_is_refused(known, root):
+    site = Site(known["clinic-00"], directory_of(known, 3), ["word"])
+    with pytest.raises(InputError, match="no PEM"):
+        FlowerCall(site, "supernode.example:9094", root)
+
+
 def test_a_site_answers_the_run_that_greeted_last_before_the_fit_began(known):
     identity = known["clinic-00"]
     site = Site(identity, directory_of(known, 3), ["word"])
@@ -112,7 +182,7 @@ def test_a_supernode_on_another_machine_needs_a_certificate(known, address):
     site = Site(known["clinic-00"], directory_of(known, 3), ["word"])
     with pytest.raises(InputError, match="certificate"):
         FlowerCall(site, address)
-    FlowerCall(site, address, b"its certificate")
+    FlowerCall(site, address, self_signed("supernode.example")[0])
 
 
 def test_a_bundle_holds_settings_and_no_code(known, tmp_path):
@@ -123,6 +193,8 @@ def test_a_bundle_holds_settings_and_no_code(known, tmp_path):
     assert SiteDirectory.parsed(json.loads(app["config"]["sites"])).digest == directory.digest
     assert (app["config"]["wait"], app["config"]["patience"]) == (5.0, 7.5)
     assert all(part.startswith("private_topics.") for part in app["components"].values())
+    with pytest.raises(InputError, match="there already"):
+        write_bundle(tmp_path, directory, wait=5.0, patience=7.5)
 
 
 def test_a_message_of_another_kind_is_empty(known):

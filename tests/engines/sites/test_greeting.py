@@ -43,4 +43,5 @@ def test_a_signature_of_something_else_is_no_answer():
 def test_only_a_greeting_is_greeted():
     assert greeted(Message("begin", {"nonce": "00"}).packed(), ONE) is None
     assert greeted(Message("hello").packed(), ONE) is None
+    assert greeted(Message("hello", {"nonce": "anything else to sign"}).packed(), ONE) is None
     assert greeted(b"", ONE) is None

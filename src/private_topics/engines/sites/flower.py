@@ -1,20 +1,24 @@
-"""Messages over a Flower federation that is there already: its SuperNodes carry them, and no code is sent with them.
+"""Messages over a Flower federation that is there already: its SuperNodes carry them, and run no code.
 
 A SuperNode with `--isolation process` runs nothing itself: whoever takes its tasks answers them. Here that is the
-site's own fit, which hands back an answer and leaves the bundle of code that came along unopened. The coordinator is
-a ServerApp of this package (`server`): the bundle that starts it holds settings and no code either.
+site's own fit, which hands back an answer and leaves the bundle that comes with every question unopened. The
+coordinator is a ServerApp of this package (`server`); the bundle that starts it holds settings and no code.
 
-Flower says who a node is, and that is not believed: a site shows who it is by signing a fresh number, as on every
-other transport, and all that it says is signed and masked (`rounds.py`).
+What Flower says of a sender is not believed: a site shows who it is by signing a fresh number, as on the other
+transport, and all that it says is signed and masked (`rounds.py`). Questions and answers carry run and node in their
+own text, where whoever sends them can write anything; used are those that the site's SuperNode and this side noted.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import ssl
 import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,10 +42,14 @@ from private_topics.errors import EngineError, InputError
 EVERY = 0.2
 """Seconds between two looks for a message: at a site's own SuperNode, and at the SuperLink."""
 HEARTBEAT = 10.0
-"""Seconds between two signs of life while an answer is computed: a SuperNode gives up after thirty."""
+"""Seconds between two signs of life while a question is fetched and answered: a SuperNode gives up after thirty."""
+CLOCKS = 60.0
+"""Seconds by which a site's clock may be ahead: Flower reckons by it how long an answer is worth sending."""
 GREETING = 10.0
 """Seconds for a node to say who it is, before all that have not are asked again."""
 _FIELD = "message"
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}")
+_LOCAL = "127.0.0.1", "localhost", "[::1]"
 
 
 def _content(data: bytes) -> RecordDict:
@@ -85,14 +93,22 @@ class FlowerAsk:
         return {name: answers[node] for name, node in there.items() if answers.get(node)}
 
     def _asked(self, questions: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
-        """By node; nothing (b"") from one that Flower has given up."""
-        sent = [Message(_content(data), node, "query", ttl=max(patience, 1.0)) for node, data in questions.items()]
-        waiting, answers = set(self.grid.push_messages(sent)), {}
-        end = time.monotonic() + patience
+        """By node; nothing (b"") from one that Flower has given up, or that answers with what is no message."""
+        sent = [Message(_content(data), node, "query", ttl=patience + CLOCKS) for node, data in questions.items()]
+        waiting = dict(zip(self.grid.push_messages(sent), questions, strict=True))
+        answers, end = {}, time.monotonic() + patience
         while waiting and time.monotonic() < end:
-            for reply in self.grid.pull_messages(waiting):
-                waiting.discard(reply.metadata.reply_to_message_id)
-                answers[reply.metadata.src_node_id] = _data(reply)
+            for number, node in list(waiting.items()):
+                try:
+                    replies = list(self.grid.pull_messages([number]))
+                    answer = [_data(reply) for reply in replies]
+                except httpx.HTTPError:
+                    raise
+                except Exception:  # whatever a node sends, the others are heard
+                    answer = [b""]
+                if answer:
+                    answers[node] = answer[0]
+                    del waiting[number]
             time.sleep(EVERY if waiting else 0.0)
         return answers
 
@@ -140,7 +156,12 @@ sites = {json.dumps(json.dumps(directory.as_json()))}
 wait = {float(wait)!r}
 patience = {float(patience)!r}
 """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(
+            f"The folder {str(folder)!r} is there already, and all that it holds would be sent."
+        ) from None
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
@@ -153,11 +174,18 @@ class FlowerCall:
 
     def __init__(self, site: Site, supernode: str, root: bytes | None = None, *, wait: float = 60.0) -> None:
         self.site, self.supernode, self.root, self.wait = site, supernode, root, wait
-        if root is None and supernode.rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
+        host = _ADDRESS.fullmatch(supernode)
+        if host is None:
+            raise InputError(f"The address of a SuperNode must be 'host:port'. Got {supernode!r} instead.")
+        if root is None and host[1] not in _LOCAL:
             raise InputError(
                 f"The SuperNode at {supernode!r} is on another machine: --root must name its certificate. Or start "
-                "one on this machine."
+                f"one on this machine, at {_LOCAL[0]}."
             )
+        try:
+            self._client().close()
+        except (ssl.SSLError, ValueError):
+            raise InputError("The certificate of the SuperNode is no PEM.") from None
         self._run: int | None = None
         self._begun = False
         self._over = threading.Event()
@@ -167,8 +195,10 @@ class FlowerCall:
         end = time.monotonic() + self.wait
         while not self._is_there():
             if time.monotonic() > end:
+                expected = "" if self.root is None else " with the expected certificate"
                 raise EngineError(
-                    f"No SuperNode answers at {self.supernode!r} within {self.wait:g} seconds. Nothing was charged."
+                    f"No SuperNode{expected} answers at {self.supernode!r} within {self.wait:g} seconds. Nothing was "
+                    "charged. (Where HTTP_PROXY is set, NO_PROXY must name the SuperNode's host.)"
                 )
             time.sleep(EVERY)
         self._thread.start()
@@ -189,48 +219,52 @@ class FlowerCall:
         )
 
     def _is_there(self) -> bool:
-        try:
-            self._client().AcquireTask(AcquireTaskRequest(supported_task_types=[]))
-        except httpx.HTTPError:
-            return False
+        with closing(self._client()) as supernode:
+            try:
+                supernode.AcquireTask(AcquireTaskRequest(supported_task_types=[]))
+            except httpx.HTTPError:
+                return False
         return True
 
     def _listen(self) -> None:
-        tasks, wanted = self._client(), AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP])
+        wanted = AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP, TaskType.AGENT_APP])
         try:
-            with ThreadPoolExecutor(1, thread_name_prefix="answer") as worker:
+            with closing(self._client()) as supernode, ThreadPoolExecutor(1, "answer") as worker:
                 while not self._over.is_set():
-                    found = tasks.AcquireTask(wanted)
+                    found = supernode.AcquireTask(wanted)
                     if not found.token:
                         self._over.wait(EVERY)
-                    elif self._answer(self._client(found.token), worker):
+                    elif self._answer(found.token, worker):
                         break
-        except (httpx.TransportError, EngineError):  # the SuperNode is gone, or the fit is late
+        except (httpx.HTTPError, EngineError):  # the SuperNode is gone, or the fit is late
             pass
         finally:
             self._over.set()
             self.site.hang_up()
 
-    def _answer(self, task: RuntimeHttpClient, worker: ThreadPoolExecutor) -> bool:
-        """One question; whether the coordinator has heard that the fit is over.
+    def _answer(self, token: str, worker: ThreadPoolExecutor) -> bool:
+        """One question, under heartbeats; whether the coordinator has now been told that the fit is over."""
+        with closing(self._client(token)) as task, closing(self._client(token)) as heart:
+            answered = worker.submit(self._answer_task, task)
+            while not answered.done():
+                wait([answered], HEARTBEAT)
+                if not answered.done():
+                    heart.SendTaskHeartbeat(SendTaskHeartbeatRequest())
+            try:
+                return answered.result()
+            except (httpx.TransportError, EngineError):
+                raise
+            except Exception:
+                # A coordinator that asks again or is killed leaves questions that Flower has half forgotten.
+                return False
 
-        The code and the settings that come with a question are not looked at. Who asked again, or was killed, leaves
-        questions behind that Flower has half forgotten: these have no answer.
-        """
-        try:
-            message, context, _, _ = pull_task_input(task)
-            last = self.site.ended and message.metadata.run_id == self._run
-            answer = worker.submit(self._said, message.metadata.run_id, _data(message))
-            while not answer.done():
-                wait([answer], HEARTBEAT)
-                task.SendTaskHeartbeat(SendTaskHeartbeatRequest())
-            push_message(task, Message(_content(answer.result()), reply_to=message), context)
-            push_task_output(task, context, SubStatus.COMPLETED, "")
-        except (httpx.TransportError, EngineError):
-            raise
-        except Exception:
-            return False
-        return last
+    def _answer_task(self, task: RuntimeHttpClient) -> bool:
+        """The code and the settings that come with a question are not looked at."""
+        message, context, run, _ = pull_task_input(task)
+        said = self._said(run.run_id, _data(message))
+        push_message(task, Message(_content(said), reply_to=message), context)
+        push_task_output(task, context, SubStatus.COMPLETED, "")
+        return self.site.is_end(said)
 
     def _said(self, run: int, data: bytes) -> bytes:
         """To the run that greeted last before the fit began: a SuperNode may still hold questions of others."""

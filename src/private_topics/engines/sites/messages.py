@@ -132,7 +132,7 @@ class Greeting:
 def greeted(question: bytes, identity: SiteIdentity) -> bytes | None:
     """A site's answer where the question is who is there."""
     try:
-        nonce = unpacked(question, "hello").text("nonce")
+        nonce = unpacked(question, "hello").octets("nonce", _NONCE_BYTES).hex()
     except GarbageError:
         return None
     return Message("hello", {"site": identity.name, "nonce": nonce}).signed(identity)

@@ -158,10 +158,9 @@ class Site:
         except queue.Empty:
             raise EngineError("The fit of this site has not come so far in time.") from None
 
-    @property
-    def ended(self) -> bool:
-        """Whether the fit is over, so that every further answer says so."""
-        return self._ended is not None
+    def is_end(self, answer: bytes) -> bool:
+        """Whether an answer says that the fit is over."""
+        return self._ended is not None and answer == self._ended
 
     def hang_up(self) -> None:
         """No further message will come: a fit that waits for one ends."""

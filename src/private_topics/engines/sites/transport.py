@@ -115,11 +115,13 @@ class SiteListener:
         deadline.daemon = True
         deadline.start()
         yield bytes(_NUMBER_BYTES) + greeting.question
-        name = greeting.name_in(next(answers, b"")[_NUMBER_BYTES:], self.directory)
-        deadline.cancel()
+        try:
+            name = greeting.name_in(next(answers, b"")[_NUMBER_BYTES:], self.directory)
+        finally:
+            deadline.cancel()
         if name is None:
             context.abort(_grpc().StatusCode.UNAUTHENTICATED, "not a site of the directory")
-            return
+        assert name is not None  # abort raises
         line = _Line()
         with self._news:
             if name in self._lines:
