@@ -25,8 +25,10 @@ from private_topics import (
     reliability,
     write_report,
 )
+from private_topics.audit.made_up import MEAN_LENGTH, drawn
 from private_topics.audit.reliability import Reliability, came_again, first_words, topic_features, word_features
 from private_topics.cli import app
+from private_topics.knowledge.sources import open_knowledge
 from private_topics.reports.reliability import directions_explained
 
 DOCUMENTS, WORDS, TOPICS = 4_000, 40, 3
@@ -95,7 +97,7 @@ def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch, tm
 
     monkeypatch.setattr(PrivateSpectralLDA, "fit", watched)
     reliability(model, refits=2)
-    assert seen == [(False, None, 20.0, DOCUMENTS)] * 2
+    assert seen == [(False, None, 20.0 * module.PART_OF_EPSILON, DOCUMENTS)] * 2
 
 
 def test_clear_topics_are_reliable_and_hidden_ones_are_not(model, found):
@@ -128,8 +130,43 @@ def test_a_rare_topic_is_stated_less_surely(model):
     assert all(even.is_reliable(topic) for topic in range(TOPICS))
     assert rare.topics[2] < 0.9
     assert rare.topics[2] < even.topics[2]
-    np.testing.assert_array_equal(rare.topics[:2], even.topics[:2])  # frequent ones earn nothing without knowledge
-    np.testing.assert_array_equal(rare.top_share, even.top_share)
+    np.testing.assert_array_equal(rare.topics[:2], even.topics[:2])  # frequent ones earn nothing
+    np.testing.assert_array_equal(rare.top_share[:2], even.top_share[:2])
+    assert (rare.top_share[2] <= even.top_share[2]).all()
+
+
+def informed(mean_length: float, documents: int = 3_000) -> PrivateSpectralLDA:
+    """A model whose topics public vectors find: words that are near to ten of them."""
+    words = open_knowledge("english").word_list.words[200:1_200]
+    known = PublicKnowledge.english(words)
+    vectors = known.vectors / np.linalg.norm(known.vectors, axis=1, keepdims=True)
+    topics = np.exp(9.0 * vectors @ vectors[np.random.default_rng(0).choice(len(words), 10, replace=False)].T).T
+    counts = drawn(topics / topics.sum(axis=1, keepdims=True), np.full(10, 0.1), documents, 1, mean_length)
+    return PrivateSpectralLDA(10, epsilon=1.0, knowledge=known, noise_seed=0, n_jobs=1).fit(counts)
+
+
+@pytest.mark.parametrize("mean_length", [20, 120])
+def test_documents_are_drawn_as_long_as_the_released_clip_threshold_says(mean_length, monkeypatch):
+    model, lengths = informed(mean_length), []
+    assert module.finds_topics(model)
+
+    def watched(topics, prior, documents, seed, length):
+        lengths.append(length)
+        return drawn(topics, prior, documents, seed, length)
+
+    monkeypatch.setattr(module, "drawn", watched)
+    reliability(model, refits=2)
+    assert lengths[0] == MEAN_LENGTH
+    assert len(set(lengths[1:])) == 1
+    assert lengths[1] < 40 if mean_length < MEAN_LENGTH else lengths[1] > 60
+    assert module.SHORTEST <= lengths[1] <= module.LONGEST
+
+
+def test_without_public_vectors_nothing_is_said_of_the_length(model, monkeypatch):
+    lengths = []
+    monkeypatch.setattr(module, "drawn", lambda *given: lengths.append(given[-1]) or drawn(*given))
+    reliability(model, refits=2)
+    assert lengths == [MEAN_LENGTH] * 2
 
 
 def test_what_refits_shake_is_stated_less_surely(model):

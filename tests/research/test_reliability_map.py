@@ -40,20 +40,24 @@ def test_a_map_that_made_the_shares_is_found_again() -> None:
 def made_up(corpus: str, seed: int, harder: float) -> script.Seen:
     """A model whose topics and words come again as a map says, that of its corpus being harder than another."""
     random = np.random.default_rng(seed)
-    topics, words = random.normal(1.0, 2.0, (60, 3)), random.normal(1.0, 2.0, (600, 2))
+    topics, words = random.normal(1.0, 2.0, (60, 3)), random.normal(1.0, 2.0, (600, 5))
     topics_again = 1.0 / (1.0 + np.exp(-(topics @ [1.0, 0.5, 0.5] - harder)))
-    words_again = 1.0 / (1.0 + np.exp(-(words @ [1.0, 0.5] - harder)))
-    return script.Seen(corpus, topics, topics_again, words, words_again, True, topics_again, 0.9)
+    words_again = 1.0 / (1.0 + np.exp(-(words @ [1.0, 0.5, 0.0, 0.5, 0.5] - harder)))
+    case = checked.Case(corpus, "train", 1_000, 1.0)
+    return script.Seen(case, topics, topics_again, words, words_again, True, topics_again, 0.9)
 
 
 def test_a_harder_corpus_makes_it_cautious() -> None:
     alike = [made_up(name, seed, 0.0) for seed, name in enumerate("abc")]
     mixed = [*alike[:2], made_up("c", 2, 3.0)]
-    for what in script.MAPS:
+    for what in script.KINDS:
         assert script.caution_for(alike, what) == 0.0
         caution = script.caution_for(mixed, what)
         assert caution > 0.0
-        assert script.called(mixed, "c", what, caution)[0].mean() >= module.RELIABLE
-        assert script.called(mixed, "c", what, caution - 0.25)[0].mean() < module.RELIABLE
+        assert script.called(mixed, mixed[2:], what, caution)[0].mean() >= module.RELIABLE
+        assert script.called(mixed, mixed[2:], what, caution - 0.25)[0].mean() < module.RELIABLE
+    easier = made_up("c", 3, -3.0)  # more of the same corpus must not hide that case
+    easier = easier._replace(case=easier.case._replace(documents=5_000))
+    assert script.caution_for([*mixed, easier], "words") > 0.0
     page = script.page(mixed, [["a", "1", "1", "1", "none", "1%", "1%", "1%", "1%"]])
     assert f"{script.caution_for(mixed, 'words'):g} for words" in page

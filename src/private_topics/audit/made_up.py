@@ -318,10 +318,12 @@ def _on_words(model: PrivateSpectralLDA, kept: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def drawn(topics: np.ndarray, prior: np.ndarray, documents: int, seed: int) -> sp.csr_array:
+def drawn(
+    topics: np.ndarray, prior: np.ndarray, documents: int, seed: int, mean_length: float = MEAN_LENGTH
+) -> sp.csr_array:
     """Documents of the LDA model with these topics; lengths are Poisson."""
     random = np.random.default_rng(seed)
-    lengths = random.poisson(MEAN_LENGTH, documents)
+    lengths = random.poisson(mean_length, documents)
     weights = random.dirichlet(np.maximum(prior, SMALLEST_PRIOR), documents)
     tokens = random.multinomial(lengths, weights)
     rows, words = [], []

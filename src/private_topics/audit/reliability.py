@@ -1,17 +1,18 @@
 """How far to trust the topics of a private model: would they come out again if the noise were drawn afresh?
 
-Documents are drawn from the model's own topics, the same settings are fitted to them with fresh noise, and what comes
-out is compared with the model. All of it follows from released values and public settings, so it is post-processing:
-it costs no budget, and the corpus is not needed. A refit has a seeded noise, says that it is not private, and has no
-ledger.
+Documents are drawn from the model's own topics, and the same settings are fitted to them with fresh noise, more of
+it; what comes out is compared with the model. All of it follows from released values and public settings, so it is
+post-processing: it costs no budget, and the corpus is not needed. A refit has a seeded noise, says that it is not
+private, and has no ledger.
 
 Refits agree with the model more often than fits of the corpus do: a topic that noise made is in the drawn documents
-as surely as any other, and these have no topics beside it. So their agreement is not what is stated. They tell how
-far a word stands above those that are no longer among the first of its topic, and how far it moves from refit to
-refit. A topic comes again where half of its first words do, so of a topic the word counts that is in the middle; and
-where public knowledge finds the topics, rare ones are made by noise more often. How often words and topics with such
-numbers come again in fits of real text was learnt on three corpora (research/reliability_map.py) and checked on two
-others (docs/utility/reliability.md).
+as surely as any other, and these have no topics beside it. So refits have a third of the epsilon, which tells topics
+that last from others better than the whole does, documents are drawn as short as the model's clip threshold says that
+the corpus has them, and even so the refits' agreement is not what is stated. They tell how far a word stands above
+those that are no longer among the first of its topic, and how far it moves from refit to refit. A topic comes again
+where half of its first words do, so of a topic the word counts that is in the middle; and rare topics are made by
+noise more often. How often words and topics with such numbers come again in fits of real text was learnt on three
+corpora (research/reliability_map.py) and checked on two others (docs/utility/reliability.md).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from private_topics.audit.made_up import drawn, fresh, knowledge_of
+from private_topics.audit.made_up import MEAN_LENGTH, drawn, fresh, knowledge_of
 from private_topics.errors import InputError, PrivacyWarning
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.evaluation.recovery import NO_PARTNER, match_topics
@@ -38,6 +39,7 @@ from private_topics.privacy.shares import mu_of_shares
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.features import FEATURES
 from private_topics.releases.norms import PUBLIC_NORMS
+from private_topics.releases.public_basis import PUBLIC_SECOND
 
 RELIABLE = 0.9
 """From this share of fits on, a topic is called reliable, and a word surely among the first."""
@@ -45,16 +47,20 @@ TOP_WORDS = 10
 COMMON = 0.5
 """A topic comes out again where this part of its first words are among those of the topic matched to it."""
 FEWEST_DOCUMENTS, MOST_DOCUMENTS = 50, 20_000
+SHORTEST, LONGEST = 10.0, 200.0
+"""Words of a drawn document, on average."""
 REFITS = 12
+PART_OF_EPSILON = 1.0 / 3.0
+"""What refits have of the model's epsilon."""
 TINY, SMALLEST_SHARE = 1e-9, 1e-3  # of a probability; of the average share
 WIDEST, LEAST_SPREAD, STEADIEST = 3.0, 0.05, 8.0
 """Logarithms of ratios end here; so much is added to their spread; and margins over spread end here."""
-WORD_MAP = -1.03, 0.35, 0.95
-TOPIC_MAP = -0.16, 0.53, 0.80, 2.54
-"""Log odds of coming again: a constant, factors of margin over spread and of margin and, of topics, of log share."""
-BELOW, ABOVE, LEAST_MOVE = 4.0, 1.5, 0.2
+WORD_MAP = -0.30, 0.37, 0.71, 0.15, -0.33, 1.05
+TOPIC_MAP = 0.62, 0.55, 0.93, 2.55
+"""Log odds of coming again: a constant, the factors of `word_features` (of words) and those of `topic_features`."""
+BELOW, ABOVE, LEAST_MOVE = 2.4, 0.9, 0.2
 """An interval goes so many times as far, in logarithms, as a word moves in refits and a little more."""
-LARGEST_SEED = 2**31
+LARGEST_SEED, LENGTH_SEED = 2**31, 77
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +127,12 @@ def reliability(
     wanted = np.asarray(model.components_, dtype=np.float64)
     n_words = min(n_words, wanted.shape[1])
     found = [matched(one, wanted) for one in refitted(model, estimator, refits, random_state, progress)]
-    features = word_features(found, n_words)
-    topics = chances(topic_features(features, model, n_words), TOPIC_MAP)
+    words = word_features(found, n_words)
+    topics = topic_features(words, model, n_words)
     low, high = intervals(found, wanted)
-    result = Reliability(topics, chances(features, WORD_MAP), low, high, refits, n_words)
+    result = Reliability(
+        chances(topics, TOPIC_MAP), chances(with_topics(words, topics), WORD_MAP), low, high, refits, n_words
+    )
     if asked is not model:
         asked.reliability_ = result
     return result
@@ -159,11 +167,16 @@ def topic_features(features: np.ndarray, model: PrivateSpectralLDA, n_words: int
     return np.column_stack([middle, _log_shares(model)])
 
 
+def with_topics(words: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """The features of words (k × d × 2) and, beside each, those of its topic (k × d × 5)."""
+    beside = np.broadcast_to(topics[:, None, :], (*words.shape[:2], topics.shape[1]))
+    return np.concatenate([words, beside], axis=2)
+
+
 def _log_shares(model: PrivateSpectralLDA) -> np.ndarray:
-    """Logarithms of a topic's share over the average. Frequent ones count where public knowledge finds the topics."""
+    """Logarithms of a topic's share over the average; frequent topics have no credit for it."""
     shares = shares_of(model.doc_topic_prior_)
-    logs: np.ndarray = np.log(np.maximum(len(shares) * shares, SMALLEST_SHARE))
-    return logs if finds_topics(model) else np.minimum(logs, 0.0)
+    return np.minimum(np.log(np.maximum(len(shares) * shares, SMALLEST_SHARE)), 0.0)
 
 
 def finds_topics(model: PrivateSpectralLDA) -> bool:
@@ -248,14 +261,46 @@ def refitted(
     progress: Progress,
 ) -> Iterator[np.ndarray]:
     """The topics of each refit. Where documents would be too many, there are fewer, and less noise in proportion."""
-    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units)), _epsilon(model)
-    if documents > MOST_DOCUMENTS:
-        mu = mu_of_budget(epsilon, model.delta) * documents / MOST_DOCUMENTS
-        documents, epsilon = MOST_DOCUMENTS, gdp_epsilon(mu, model.delta)
-    topics = np.asarray(model.components_, dtype=np.float64)
+    documents, epsilon = _size(model, 1.0)
+    length = _mean_length(model, estimator.set_params(epsilon=epsilon, noise_seed=random_state), documents)
+    documents, epsilon = _size(model, PART_OF_EPSILON)
     seeds = np.random.default_rng(random_state).integers(LARGEST_SEED, size=(refits, 2)).tolist()
     for number, (corpus_seed, noise_seed) in enumerate(seeds, start=1):
         progress.stage(f"refit {number} of {refits}, {documents:,} documents")
-        counts = drawn(topics, model.doc_topic_prior_, documents, corpus_seed)
-        with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-            yield estimator.set_params(epsilon=epsilon, noise_seed=noise_seed).fit(counts).components_
+        estimator.set_params(epsilon=epsilon, noise_seed=noise_seed)
+        yield _refit(model, estimator, documents, corpus_seed, length).components_
+
+
+def _size(model: PrivateSpectralLDA, part: float) -> tuple[int, float]:
+    """How many documents are drawn, and with which epsilon they are fitted, for a part of the model's."""
+    documents, epsilon = max(FEWEST_DOCUMENTS, int(model.privacy_.n_units)), part * _epsilon(model)
+    if documents <= MOST_DOCUMENTS:
+        return documents, epsilon
+    mu = mu_of_budget(epsilon, model.delta) * documents / MOST_DOCUMENTS
+    return MOST_DOCUMENTS, gdp_epsilon(mu, model.delta)
+
+
+def _refit(
+    model: PrivateSpectralLDA, estimator: PrivateSpectralLDA, documents: int, seed: int, length: float
+) -> PrivateSpectralLDA:
+    topics = np.asarray(model.components_, dtype=np.float64)
+    counts = drawn(topics, model.doc_topic_prior_, documents, seed, length)
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        return estimator.fit(counts)
+
+
+def _mean_length(model: PrivateSpectralLDA, estimator: PrivateSpectralLDA, documents: int) -> float:
+    """Short documents deviate more from the average, so that larger contributions are let pass: the released clip
+    threshold of a model tells how long its documents are. Only that along public vectors was tried."""
+    wanted = _clip(model)
+    if wanted is None:
+        return float(MEAN_LENGTH)
+    found = _clip(_refit(model, estimator, documents, LENGTH_SEED, MEAN_LENGTH))
+    return float(np.clip(MEAN_LENGTH * (found or wanted) / wanted, SHORTEST, LONGEST))
+
+
+def _clip(model: PrivateSpectralLDA) -> float | None:
+    """The sensitivity of the moment along public vectors, where public knowledge found the topics."""
+    wanted = PUBLIC_SECOND.numbered(1).name
+    found = [release.sensitivity for release in model.privacy_.releases if release.name == wanted]
+    return found[0] if found and finds_topics(model) else None
