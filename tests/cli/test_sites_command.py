@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clinic_support import COMMAND, HOST, TIME, WORDS, Clinics
-from command_support import ran
+from command_support import ran, run
 from dying_coordinator import LAST_ROUND
 
 pytest.importorskip("cryptography")
@@ -231,3 +231,21 @@ def test_keys_and_the_file_of_all_sites(tmp_path):
     ran("sites", "certificate", HOST, "-o", tmp_path / "c.pem", "--key", tmp_path / "c.key")
     assert os.stat(tmp_path / "c.key").st_mode & 0o077 == 0
     SiteListener(directory, f"{HOST}:0", (tmp_path / "c.pem").read_bytes(), (tmp_path / "c.key").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "Give either --coordinator or"),
+        (["--coordinator", "a:1", "--supernode", "b:1"], "Give either --coordinator or"),
+        (["--coordinator", "a:1"], "--coordinator needs --root"),
+    ],
+    ids=["neither", "both", "no certificate"],
+)
+def test_to_whom_a_site_talks_is_asked_before_anything_is_read(tmp_path, given, message):
+    """None of the files that are named is there."""
+    nowhere = [tmp_path / name for name in ("letters.jsonl", "model", "sites.json", "key", "words")]
+    named = zip(("--output", "--sites", "--identity", "--vocabulary"), nowhere[1:], strict=True)
+    options = [part for pair in named for part in pair]
+    done = run("sites", "fit", nowhere[0], *options, *given)
+    assert message in done.output

@@ -99,13 +99,7 @@ def coordinate(
         screen.say(f"Listening at port {listener.port} for {len(known.names)} sites.")
         there = listener.wait(wait)
         screen.say(f"{len(there)} of {len(known.names)} sites are there.")
-        coordinator = SiteCoordinator(known, listener.ask)
-        try:
-            heard = coordinator.run()
-        finally:
-            if coordinator.left:
-                screen.say(f"Left out: {', '.join(coordinator.left)}.")
-    screen.say(f"{len(coordinator.present)} sites have finished, after {coordinator.rounds} rounds.")
+        heard = SiteCoordinator(known, listener.ask).tell(screen.say)
     typer.echo(heard)
 
 

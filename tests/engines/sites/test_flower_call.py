@@ -22,7 +22,7 @@ from private_topics.engines.sites.identities import SiteDirectory
 from private_topics.engines.sites.messages import Greeting, greeted
 from private_topics.engines.sites.site import Site
 from private_topics.engines.sites.transport import self_signed
-from private_topics.errors import InputError
+from private_topics.errors import EngineError, InputError
 
 HERE = "127.0.0.1:1"
 
@@ -95,6 +95,14 @@ def test_who_is_silent_or_given_up_has_no_answer(known):
     ask = asking(known, nodes)
     assert ask.there == list(known)
     assert ask(dict.fromkeys(known, b"question")) == {"clinic-02": b"answer"}
+
+
+def test_a_message_that_the_superlink_does_not_take_ends_the_fit(known, monkeypatch):
+    nodes = {number: lambda data, one=one: greeted(data, one) or b"" for number, one in enumerate(known.values())}
+    ask = asking(known, nodes)
+    monkeypatch.setattr(Nodes, "push_messages", lambda self, messages: [])
+    with pytest.raises(EngineError, match="this size"):
+        ask(dict.fromkeys(known, b"question"))
 
 
 def test_an_answer_is_of_the_node_that_was_asked_whatever_it_says(known, monkeypatch):

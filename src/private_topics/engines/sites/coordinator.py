@@ -51,6 +51,16 @@ class SiteCoordinator:
         finally:
             self._stop(self.left)  # they may be waiting still
 
+    def tell(self, say: Callable[[str], None]) -> str:
+        """`run`, and in words what became of the sites."""
+        try:
+            heard = self.run()
+        finally:
+            if self.left:
+                say(f"Left out: {', '.join(self.left)}.")
+        say(f"{len(self.present)} sites have finished, after {self.rounds} rounds.")
+        return heard
+
     def _round(self, number: int) -> dict[str, str] | None:
         """Attempts until one succeeds; what the sites have heard where all have ended instead."""
         for attempt in itertools.count():

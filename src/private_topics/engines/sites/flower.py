@@ -95,7 +95,10 @@ class FlowerAsk:
     def _asked(self, questions: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
         """By node; nothing (b"") from one that Flower has given up, or that answers with what is no message."""
         sent = [Message(_content(data), node, "query", ttl=patience + CLOCKS) for node, data in questions.items()]
-        waiting = dict(zip(self.grid.push_messages(sent), questions, strict=True))
+        numbers = list(self.grid.push_messages(sent))
+        if len(numbers) < len(sent):
+            raise EngineError("The SuperLink does not take messages of this size: the fit has ended.")
+        waiting = dict(zip(numbers, questions, strict=True))
         answers, end = {}, time.monotonic() + patience
         while waiting and time.monotonic() < end:
             for number, node in list(waiting.items()):
@@ -125,13 +128,7 @@ def coordinate(grid: Grid, context: Context) -> None:
     directory = SiteDirectory.parsed(json.loads(str(given["sites"])))
     ask = FlowerAsk(grid, directory, wait=float(given["wait"]), patience=float(given["patience"]))
     print(f"{len(ask.there)} of {len(directory.names)} sites are there.", flush=True)
-    coordinator = SiteCoordinator(directory, ask)
-    try:
-        heard = coordinator.run()
-    finally:
-        if coordinator.left:
-            print(f"Left out: {', '.join(coordinator.left)}.", flush=True)
-    print(f"{len(coordinator.present)} sites have finished, after {coordinator.rounds} rounds: {heard}", flush=True)
+    print(SiteCoordinator(directory, ask).tell(print), flush=True)
 
 
 def write_bundle(folder: Path, directory: SiteDirectory, *, wait: float, patience: float) -> None:
