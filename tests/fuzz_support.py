@@ -316,9 +316,9 @@ class Call:
 # -- commands --------------------------------------------------------------------------------------------------------
 
 VALUES = {
-    "int": ["1", "2", "3", "0", "-1", "x", "", "1.5", "99999999999999999999"],
+    "integer": ["1", "2", "3", "0", "-1", "x", "", "1.5", "99999999999999999999"],
     "float": ["0.5", "1", "0.001", "0", "-1", "nan", "inf", "1e308", "5e-324", "x", ""],
-    "str": ["", "x", "private", "corpus", "list:english", "list:x", "english", "none", "lines", "counts", "utf-8",
+    "text": ["", "x", "private", "corpus", "list:english", "list:x", "english", "none", "lines", "counts", "utf-8",
              "utf-16", "fast", "exact", "local", "gpu", "notes", "text", "user", "a\nb", "2", "words.txt"],
 }  # fmt: skip
 FILES = ("texts.jsonl", "texts.csv", "lines.txt", "counts.npz", "words.txt", "labels.txt", "plain.model",
@@ -387,8 +387,8 @@ def good_argument_of(parameter: Any) -> st.SearchStrategy[str]:
 def odd_argument_of(parameter: Any) -> st.SearchStrategy[str]:
     if parameter.name in CHEAP:
         return st.sampled_from(CHEAP[parameter.name])
-    kind = parameter.bare_type()
-    return st.sampled_from(FILES if kind == "Path" else VALUES.get(kind, VALUES["str"]))
+    kind = parameter.type.name.split()[0]
+    return st.sampled_from(FILES if kind == "path" else VALUES.get(kind, VALUES["text"]))
 
 
 @st.composite

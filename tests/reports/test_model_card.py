@@ -126,10 +126,11 @@ def test_refusals_leave_no_file(model, tmp_path):
 @pytest.mark.parametrize("suffix", [".md", ".html"])
 def test_labels_and_reliability_are_on_the_card(model, tmp_path, suffix):
     k = len(model.components_)
-    named, trust = labelled(model, [f"label {i}" for i in range(k)]), trust_in(model, [0.25] * k)
+    named, trust = labelled(model, [f"label {i}" for i in range(k)]), trust_in(model, [0.61] * k)
+    plain = card(named, tmp_path, suffix)
     text = card(named, tmp_path, suffix, reliability=trust)
     assert all(f"label {i}" in text for i in range(k))
-    assert text.count("25.0%") == k
+    assert text.count("61.0%") == plain.count("61.0%") + k
     other = labelled(model, None)
     other.components_ = model.components_[:-1]
     with pytest.raises(InputError, match="'reliability' parameter of write_model_card"):
