@@ -7,7 +7,7 @@ private, and has no ledger.
 
 Refits agree with the model more often than fits of the corpus do: a topic that noise made is in the drawn documents
 as surely as any other, and these have no topics beside it. So refits have a third of the epsilon, which tells topics
-that last from others better than the whole does, documents are drawn as short as the model's clip threshold says that
+that last from others better than the whole does, documents are drawn as long as the model's clip threshold says that
 the corpus has them, and even so the refits' agreement is not what is stated. They tell how far a word stands above
 those that are no longer among the first of its topic, and how far it moves from refit to refit. A topic comes again
 where half of its first words do, so of a topic the word counts that is in the middle; and rare topics are made by
@@ -291,7 +291,7 @@ def _refit(
 
 def _mean_length(model: PrivateSpectralLDA, estimator: PrivateSpectralLDA, documents: int) -> float:
     """Short documents deviate more from the average, so that larger contributions are let pass: the released clip
-    threshold of a model tells how long its documents are. Only that along public vectors was tried."""
+    threshold along public vectors tells how long documents are. Where there are none, others tell too little."""
     wanted = _clip(model)
     if wanted is None:
         return float(MEAN_LENGTH)
