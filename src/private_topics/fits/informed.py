@@ -109,7 +109,9 @@ def model(context: FitContext) -> PrivateModel:
     before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
     left = 1.0 - before - look[0]
     if not context.own_split and words_enough(budget, context.n_topics, occurring_words(unigram)):
-        return sequential.model_of(without_knowledge(context, left), noisy_unigram, unigram)
+        alone = without_knowledge(context, left)
+        if sequential.refined_and_carried(alone, noisy_unigram, unigram)[1] == context.n_topics:
+            return sequential.model_of(alone, noisy_unigram, unigram)
     context.progress.stage(sequential.STAGES[1])
     with one_order():
         basis = public_basis(vectors_of(context), unigram, basis_rank(context))

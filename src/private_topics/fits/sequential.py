@@ -96,8 +96,7 @@ def model_of(context: FitContext, noisy_unigram: Released, unigram: np.ndarray) 
     """The rest of the fit, from the released unigram on."""
     words = most_frequent(unigram, spectral_words(context.mu, context.n_units))
     context.progress.stage(STAGES[1])
-    refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
-    carried = min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
+    refined, carried = refined_and_carried(context, noisy_unigram, unigram)
     moment = release_either_second_moment(context, words, unigram[words])
     frame = frame_of_moment(context, moment, unigram[words], carried)
     k = min(carried, frame.supported)
@@ -113,6 +112,14 @@ def model_of(context: FitContext, noisy_unigram: Released, unigram: np.ndarray) 
         else:
             topics, alpha = refined_inside(context, refined.words, spectral, noisy_unigram, refined.noise)
     return PrivateModel(topics, alpha, frame.supported, Spectrum.of(frame))
+
+
+def refined_and_carried(
+    context: FitContext, noisy_unigram: Released, unigram: np.ndarray
+) -> tuple[RefinedWords, int]:
+    """The words that the refinement sees, and how many of the topics asked for it carries."""
+    refined = refined_words(context, unigram, max(float(noisy_unigram.value.sum()), noisy_unigram.sigma))
+    return refined, min(context.n_topics, carried_topics(refined.noise) if context.refine_steps else context.n_topics)
 
 
 def unigram_of(context: FitContext, noisy: np.ndarray, sigma: float) -> np.ndarray:
