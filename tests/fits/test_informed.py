@@ -140,7 +140,7 @@ def test_a_budget_that_needs_no_vectors_is_spent_as_without_them(epsilon):
     assert names == released(X, None, epsilon=epsilon)[0]
 
 
-def test_a_vocabulary_of_words_that_hardly_occur_needs_no_vectors():
+def test_a_vocabulary_of_words_that_hardly_occur_needs_no_vectors(monkeypatch):
     """Released frequencies say so. The rest of the budget is spent as without vectors; one's own split keeps them."""
     X, _, _ = make_lda_corpus(20_000, 60, N_TOPICS, alpha0=0.3, mean_length=60, random_state=0)
     X.resize((20_000, 2_000))
@@ -153,6 +153,10 @@ def test_a_vocabulary_of_words_that_hardly_occur_needs_no_vectors():
     assert 0.97 < sum(line.share for line in model.privacy_.releases) <= 1.0 + 1e-9
     names, _ = released(X, knowledge, budget_split=BudgetSplit(**MANY))
     assert "public second norms" in names
+    carried = informed_fit.sequential.carried_topics
+    monkeypatch.setattr(informed_fit.sequential, "carried_topics", lambda noise: min(carried(noise), N_TOPICS - 1))
+    names, _ = released(X, knowledge)
+    assert "public second norms" in names, "without vectors a topic would be lost"
 
 
 def test_how_much_budget_needs_no_vectors():
