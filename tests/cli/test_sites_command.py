@@ -204,20 +204,6 @@ def test_a_wrong_certificate_and_another_vocabulary(clinics):
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
 
 
-@pytest.mark.process
-def test_the_demonstration_five_clinics_and_a_whole_fit(tmp_path):
-    command = [*COMMAND, "sites", "demo", "-o", str(tmp_path), "--letters", "150", "--epsilon", "20"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * TIME)
-    assert done.returncode == 0, done.stderr
-    models = [load(tmp_path / f"clinic-{number}.model") for number in range(1, 6)]
-    assert all(np.array_equal(model.components_, models[0].components_) for model in models)
-    assert models[0].privacy_.n_units == 5 * 150
-    assert models[0].privacy_.private
-    report = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "5 sites were added up, of which at least 4 do not collude" in report
-    assert "counting the noise of 4 of 5 sites" in report
-
-
 def test_keys_and_the_file_of_all_sites(tmp_path):
     lines = []
     for name in ("a", "b"):
@@ -249,3 +235,17 @@ def test_to_whom_a_site_talks_is_asked_before_anything_is_read(tmp_path, given, 
     options = [part for pair in named for part in pair]
     done = run("sites", "fit", nowhere[0], *options, *given)
     assert message in done.output
+
+
+def test_a_site_replaces_no_model_that_was_paid_for(tmp_path):
+    (tmp_path / "model").write_text("paid for")
+    (tmp_path / "root").write_text("a certificate")
+    nowhere = [tmp_path / name for name in ("letters.jsonl", "model", "sites.json", "key", "words", "root")]
+    named = zip(("--output", "--sites", "--identity", "--vocabulary", "--root"), nowhere[1:], strict=True)
+    options = [part for pair in named for part in pair]
+    done = run("sites", "fit", nowhere[0], *options, "--coordinator", "a:1")
+    assert "what a budget was spent on is not replaced" in done.output
+    assert (tmp_path / "model").read_text() == "paid for"
+    done = run("sites", "fit", nowhere[0], *options, "--coordinator", "a:1", "--force")
+    assert "not replaced" not in done.output
+    assert done.exit_code != 0  # there are no letters

@@ -97,3 +97,22 @@ def test_bad_arguments_are_refused(measure):
 def test_l1_needs_probabilities():
     with pytest.raises(InputError, match="sum to one"):
         topic_error_l1(2 * np.eye(3), np.eye(3))
+
+
+def test_rows_too_far_from_the_truth_do_not_match():
+    truth = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    estimate = np.array([[0.0, 0.5, 0.5], [0.75, 0.25, 0.0]])  # at distances 0 of the second, 0.5 of the first
+    np.testing.assert_array_equal(match_topics(estimate, truth), [1, 0, -1])
+    np.testing.assert_array_equal(match_topics(estimate, truth, within=0.51), [1, 0, -1])
+    np.testing.assert_array_equal(match_topics(estimate, truth, within=0.5), [-1, 0, -1])
+
+
+@pytest.mark.parametrize("within", [0.0, -1.0, float("nan")])
+def test_a_distance_to_match_within_must_be_positive(within):
+    with pytest.raises(InputError, match="'within' parameter of match_topics"):
+        match_topics(np.eye(2), np.eye(2), within=within)
+
+
+def test_rows_are_probabilities_where_their_distance_counts():
+    with pytest.raises(InputError, match=r"probabilities|sum"):
+        match_topics(2.0 * np.eye(2), np.eye(2), within=1.0)

@@ -152,6 +152,7 @@ def fit(
     reading: options.ReadingOfText,
     charged: options.Charged,
     report: options.Report = None,
+    force: options.Force = False,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
     jobs: options.Jobs = None,
@@ -163,7 +164,15 @@ def fit(
     """Take part in a fit with this site's own text, which stays here. Every site gets the same model."""
     from private_topics.cli import fit_run as run
     from private_topics.cli.knowledge import knowledge_of, worth_using
-    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, public_list, tokeniser_of, unit_of
+    from private_topics.cli.sources import (
+        check_new,
+        check_writable,
+        holds_counts,
+        ledger_of,
+        public_list,
+        tokeniser_of,
+        unit_of,
+    )
     from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
     from private_topics.engines.sites.site import Site
     from private_topics.estimators.private import PrivateSpectralLDA
@@ -171,6 +180,7 @@ def fit(
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
     certificate = _certificate(coordinator, supernode, root)
+    check_new(output, force)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name, unit_of(reading))
     if holds_counts(source, reading.format):

@@ -15,18 +15,19 @@ from rich.table import Table
 
 from private_topics.cli.models import write_model_report
 from private_topics.cli.screen import Screen
-from private_topics.corpus.made_up.letters import topic_names, true_topics, write_letters
+from private_topics.corpus.made_up.letters import FOUND, topic_names, true_topics, write_letters
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.transport import SiteListener, self_signed
 from private_topics.errors import EngineError
 from private_topics.estimators.saving import load
-from private_topics.evaluation import topic_error_l2
+from private_topics.evaluation import match_topics, topic_error_l2
 from private_topics.knowledge.sources import open_knowledge
 from private_topics.privacy.ledger.durable import DurableLedger
 
 COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
-UNIT, WORDS, HOST = "patient_id", 1_500, "127.0.0.1"
+UNIT, WORDS, HOST = "patient_id", 1_000, "127.0.0.1"
+TOTAL_IN_RUNS, SHOWN_WORDS = 4.0, 3
 
 
 def run_sites_demo(
@@ -37,12 +38,17 @@ def run_sites_demo(
     names = [f"clinic-{number + 1}" for number in range(sites)]
     screen.say(f"Writing {letters:,} made-up letters for each of {sites} clinics to {folder} …")
     directory = _prepared(folder, names, honest, letters, epsilon, delta)
-    screen.say(f"{names[0]} alone, epsilon {epsilon:g} …")
-    one = folder / f"{names[0]}-alone.model"
-    subprocess.run([*COMMAND, "fit", *_common(folder, names[0], epsilon, delta), "-o", str(one)], check=True)
+    models = {}
+    for knowledge, heading in (("none", f"{names[0]} alone"), ("english", f"{names[0]} alone, public word vectors")):
+        screen.say(f"{heading}, epsilon {epsilon:g} …")
+        models[heading] = folder / f"{names[0]}-alone-{knowledge}.model"
+        fit = ["fit", *_common(folder, names[0], epsilon, delta), "--knowledge", knowledge, "--anyway"]
+        if subprocess.run([*COMMAND, *fit, "-o", str(models[heading]), "--force"]).returncode:
+            raise EngineError(f"The fit of {names[0]} alone has failed.")
     screen.say(f"All {sites} together: a coordinator and {sites} processes; any {honest} honest clinics suffice …")
     _together(screen, folder, names, directory, epsilon, delta)
-    _show(folder, names, one)
+    models[f"{sites} clinics together"] = folder / f"{names[0]}.model"
+    _show(folder, names, models)
     screen.say(f"Done in {time.perf_counter() - started:.0f} s.")
 
 
@@ -64,7 +70,7 @@ def _prepared(
         identity = SiteIdentity.new(name)
         identity.write(folder / f"{name}.key")
         keys[name] = identity.public_key
-        DurableLedger.register(folder / f"{name}.db", name, 3.0 * epsilon, 10.0 * delta, unit="user")
+        DurableLedger.register(folder / f"{name}.db", name, TOTAL_IN_RUNS * epsilon, 10.0 * delta, unit="user")
     directory = SiteDirectory(keys, honest)
     directory.write(folder / "sites.json")
     return directory
@@ -74,7 +80,7 @@ def _common(folder: Path, name: str, epsilon: float, delta: float) -> list[str]:
     return [
         str(folder / f"{name}.jsonl.gz"), "--unit", UNIT, "--topics", str(len(topic_names())),
         "--epsilon", str(epsilon), "--delta", str(delta), "--vocabulary", str(folder / "words.txt"),
-        "--knowledge", "english", "--ledger", str(folder / f"{name}.db"), "--corpus", name, "--quiet",
+        "--ledger", str(folder / f"{name}.db"), "--corpus", name, "--quiet",
     ]  # fmt: skip
 
 
@@ -88,7 +94,7 @@ def _together(
     with SiteListener(directory, f"{HOST}:0", certificate, key) as listener:
         for name in names:
             command = [*COMMAND, "sites", "fit", *_common(folder, name, epsilon, delta)]
-            command += ["-o", str(folder / f"{name}.model"), "--sites", str(folder / "sites.json")]
+            command += ["-o", str(folder / f"{name}.model"), "--force", "--sites", str(folder / "sites.json")]
             command += ["--identity", str(folder / f"{name}.key"), "--root", str(folder / "coordinator.pem")]
             command += ["--coordinator", f"{HOST}:{listener.port}"]
             processes.append(subprocess.Popen(command, env=environment))
@@ -100,21 +106,28 @@ def _together(
         raise EngineError("A clinic has failed.")
 
 
-def _show(folder: Path, names: list[str], alone: Path) -> None:
-    """Truth, one clinic alone and all together; and a report."""
-    table = Table("", "topics", "topic error (relative L2, matched)", "words of the topics found")
-    for label, path in ((f"{names[0]} alone", alone), (f"{len(names)} clinics", folder / f"{names[0]}.model")):
+def _show(folder: Path, names: list[str], models: dict[str, Path]) -> None:
+    """Each true topic with the words that each fit found for it, and a report on the last."""
+    table = Table("true topic", *models, title="Leading words of the topics found")
+    rows: list[list[str]] = [[name] for name in [*topic_names(), "topics fitted", "true topics found", "topic error"]]
+    for path in models.values():
         model = load(path)
         words = [str(word) for word in model.feature_names_in_]
         truth = true_topics(words, model.tokeniser_)
-        top = [" ".join(words[j] for j in np.argsort(-topic)[:4]) for topic in model.components_]
-        error = f"{topic_error_l2(model.components_, truth):.3f}"
-        table.add_row(label, str(len(model.components_)), error, "\n".join(top))
+        match = match_topics(model.components_, truth, within=FOUND)
+        for row, place in zip(rows, match.tolist(), strict=False):
+            leading = np.argsort(-model.components_[place], kind="stable")[:SHOWN_WORDS]
+            row.append("–" if place < 0 else " ".join(words[j] for j in leading))
+        rows[-3].append(str(len(model.components_)))
+        rows[-2].append(f"{np.count_nonzero(match >= 0)} of {len(truth)}")
+        rows[-1].append(f"{topic_error_l2(model.components_, truth):.3f}")
+    for number, row in enumerate(rows, start=1):
+        table.add_row(*row, end_section=number == len(topic_names()))
     Console().print(table)
     ledger = DurableLedger(folder / f"{names[0]}.db", names[0])
     report = folder / "report.html"
     write_model_report(
-        model, report, folder / f"{names[0]}.model", ledger, truth=truth, truth_names=topic_names(),
+        model, report, path, ledger, truth=truth, truth_names=topic_names(),
         title=f"Letters of {len(names)} clinics: a demonstration",
     )  # fmt: skip
     typer.echo(f"Report: {report}")

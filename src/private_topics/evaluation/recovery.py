@@ -11,6 +11,7 @@ rows 2), and superfluous estimated topics are ignored.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,19 @@ DISJOINT_L1 = 2.0
 DISJOINT_SQUARED_L2 = 2.0
 
 
-def match_topics(estimate: Any, truth: Any) -> np.ndarray:
+def match_topics(estimate: Any, truth: Any, *, within: float = math.inf) -> np.ndarray:
     """Row of `estimate` matched to each row of `truth`, shape (true topics,); -1 where there is none.
 
     With equal numbers of topics it is a permutation, and `estimate[match_topics(estimate, truth)]` is in the
-    order of `truth`.
+    order of `truth`. With `within`, topics must be probabilities, and only rows at an L1 distance below it match.
     """
-    return _match(*_check_pair(estimate, truth, "match_topics"))
+    if not within > 0.0:
+        raise InputError(f"The 'within' parameter of match_topics must be a positive number. Got {within!r}.")
+    found, wanted = _check_pair(estimate, truth, "match_topics", probabilities=within < math.inf)
+    match = _match(found, wanted)
+    far = np.abs(found[match] - wanted).sum(axis=1) >= within
+    match[far] = NO_PARTNER
+    return match
 
 
 def topic_error_l1(estimate: Any, truth: Any) -> float:

@@ -26,6 +26,9 @@ from private_topics.errors import InputError
 ALPHA0 = 0.6
 FEWEST_SENTENCES, MOST_SENTENCES = 20, 40
 LETTERS_PER_PATIENT = 2.0
+FOUND = 1.0
+"""A topic is found where its L1 distance to the truth is below this: two true topics are at least 1.7 apart, a topic
+and the word frequencies of all letters at least 1.5."""
 GAP = re.compile(r"\{(\w+)\}")
 
 
