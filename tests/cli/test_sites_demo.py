@@ -49,7 +49,7 @@ def test_five_clinics_together_find_the_topics_that_one_alone_does_not(tmp_path)
 
 def test_a_second_demonstration_takes_the_place_of_the_first(tmp_path):
     """Its letters and budgets are new: nothing was spent on them."""
-    few = ("--clinics", "2", "--honest", "2", "--letters", "100", "--epsilon", "5")
+    few = ("--clinics", "2", "--letters", "100", "--epsilon", "5")
     demonstrated(tmp_path, *few)
     first = (tmp_path / "clinic-2.model").read_bytes()
     demonstrated(tmp_path, *few)

@@ -242,7 +242,10 @@ def demo(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything.")] = Path("build/demo-sites"),
     clinics: Annotated[int, typer.Option(min=2, max=20, help="How many made-up clinics.")] = 5,
-    honest: Annotated[int, typer.Option(min=1, help="How many of them do not work for the coordinator.")] = 4,
+    honest: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many of them do not work for the coordinator; all but one if not given."),
+    ] = None,
     letters: Annotated[int, typer.Option(min=100, help="Letters of each.")] = 2_000,
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
@@ -251,4 +254,4 @@ def demo(
     """Made-up clinics on this machine, a process each: one alone, and all together."""
     from private_topics.cli.sites_demo import run_sites_demo
 
-    run_sites_demo(Screen(quiet), output, clinics, honest, letters, epsilon, delta)
+    run_sites_demo(Screen(quiet), output, clinics, honest or clinics - 1, letters, epsilon, delta)
