@@ -244,7 +244,7 @@ def demo(
     clinics: Annotated[int, typer.Option(min=2, max=20, help="How many made-up clinics.")] = 5,
     honest: Annotated[
         int | None,
-        typer.Option(min=1, help="How many of them do not work for the coordinator; all but one if not given."),
+        typer.Option(min=1, help="How many do not work for the coordinator; all but one if not given."),
     ] = None,
     letters: Annotated[int, typer.Option(min=100, help="Letters of each.")] = 2_000,
     epsilon: options.Epsilon = 1.0,
