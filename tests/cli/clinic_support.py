@@ -40,13 +40,14 @@ class Clinics:
         self.begin(name, **{"coordinator": f"{HOST}:{port}", "root": self.folder / "root.pem"} | changed)
 
     def begin(self, name, **changed):
+        anyway = ["--anyway"] if changed.pop("anyway", True) else []
         given = {
             "--output": self.model(name), "--sites": self.folder / "sites.json", "--topics": 1,
             "--identity": self.folder / f"{name}.key", "--vocabulary": self.folder / "words.txt",
             "--knowledge": "none", "--ledger": self.folder / f"{name}.db", "--corpus": name, "--wait": 60,
         } | {f"--{option}": value for option, value in changed.items()}  # fmt: skip
         options = [str(part) for pair in given.items() for part in pair]
-        command = [*COMMAND, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options]
+        command = [*COMMAND, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options, *anyway]
         self.processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def model(self, name):

@@ -23,7 +23,7 @@ from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import unpacked
 from private_topics.engines.sites.transport import SiteListener, self_signed
-from private_topics.errors import EngineError
+from private_topics.errors import EngineError, InputError
 
 DYING = Path(__file__).with_name("dying_coordinator.py")
 NAMES = ["clinic-1", "clinic-2", "clinic-3"]
@@ -125,11 +125,13 @@ def test_a_coordinator_that_is_killed_before_the_first_round_costs_nothing(clini
         for name in NAMES[:2]:  # it waits for the third
             clinics.start(name, port)
         for process in clinics.processes.values():
+            assert "waits for" in process.stderr.readline()
             assert "is connected, one of 3 sites" in process.stderr.readline()
         coordinator.kill()
     statuses, messages = clinics.statuses()
     assert statuses == {"clinic-1": 1, "clinic-2": 1}
-    assert all("The connection to the coordinator is lost." in text for text in messages.values())
+    lost = "The connection to the coordinator is lost. Nothing was charged."
+    assert all(lost in text for text in messages.values())
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
 
 
@@ -168,17 +170,18 @@ def test_a_site_that_is_restarted_in_a_fit_is_left_out_and_pays_once(clinics):
                 while "clinic-2" in listener._there():
                     time.sleep(0.01)
                 clinics.start("clinic-2", listener.port)
-                again.append(listener.wait(TIME))
+                again.append(clinics.processes["clinic-2"].wait(TIME))
             return listener.ask(messages)
 
         return ask
 
     coordinator, problem, statuses, messages = coordinated(clinics, restarting)
-    assert again == [NAMES]
+    assert again == [1]
     assert problem is None
     assert coordinator.left == ["clinic-2"]
     assert statuses == {"clinic-1": 0, "clinic-2": 1, "clinic-3": 0}, messages
-    assert "The coordinator has ended the fit" in messages["clinic-2"]
+    assert "had begun to: start it again with the next fit. Nothing was charged." in messages["clinic-2"]
+    assert "2 of 3 sites have taken part to the end, without clinic-2." in messages["clinic-1"]
     assert not clinics.model("clinic-2").exists()
     assert [clinics.charged(name) for name in NAMES] == [1, 1, 1]
     names = [release.name for release in load(clinics.model("clinic-1")).privacy_.releases]
@@ -200,7 +203,11 @@ def test_a_wrong_certificate_and_another_vocabulary(clinics):
             SiteCoordinator(clinics.directory, listener.ask).run()
     statuses, messages = clinics.statuses()
     assert set(statuses.values()) == {1}
-    assert "expected certificate" in messages["clinic-3"]
+    assert "another certificate than the one given" in messages["clinic-3"]
+    assert "Nothing was charged." in messages["clinic-1"]
+    left_out = [text for text in messages.values() if "This site was left out: its vocabulary, settings" in text]
+    assert len(left_out) == 1
+    assert "Nothing was charged." in left_out[0]
     assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
 
 
@@ -235,6 +242,82 @@ def test_to_whom_a_site_talks_is_asked_before_anything_is_read(tmp_path, given, 
     options = [part for pair in named for part in pair]
     done = run("sites", "fit", nowhere[0], *options, *given)
     assert message in done.output
+
+
+def test_files_that_exist_are_not_replaced(tmp_path):
+    """A key lost so is lost for good."""
+    key = tmp_path / "a.key"
+    printed = [ran("sites", "identity", name, "-o", tmp_path / f"{name}.key").stdout.strip() for name in ("a", "b")]
+    before = key.read_text()
+    for command in (
+        ["directory", *printed, "--honest", "1", "-o", key],
+        ["certificate", HOST, "-o", key, "--key", tmp_path / "new.key"],
+        ["certificate", HOST, "-o", tmp_path / "new.pem", "--key", key],
+        ["identity", "a", "-o", key],
+    ):
+        assert "xists" in run("sites", *command).output
+    assert (
+        "no such folder"
+        in run("sites", "certificate", HOST, "-o", tmp_path / "no" / "c.pem", "--key", tmp_path / "new.key").output
+    )
+    assert key.read_text() == before
+    assert not (tmp_path / "new.key").exists()
+    assert not (tmp_path / "new.pem").exists()
+
+
+@pytest.mark.parametrize(("honest", "warned"), [("1", False), ("2", True)])
+def test_where_all_must_be_honest_a_curious_site_is_warned_of(tmp_path, honest, warned):
+    printed = [ran("sites", "identity", name, "-o", tmp_path / f"{name}.key").stdout.strip() for name in ("a", "b")]
+    done = ran("sites", "directory", *printed, "--honest", honest, "-o", tmp_path / "sites.json")
+    assert ("a single curious site" in done.stderr) == warned
+
+
+def test_a_file_of_sites_that_is_missing_or_no_json(tmp_path):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        SiteDirectory.read(tmp_path / "sites.json")
+    (tmp_path / "sites.json").write_text("no")
+    with pytest.raises(InputError, match="is not JSON"):
+        SiteDirectory.read(tmp_path / "sites.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epsilon": "-1"}, "epsilon"),
+        ({"epsilon": "2.5"}, "left for a run at delta 1e-06, and this one takes 2.5. Nothing was charged."),
+        ({"unit": "patient"}, "patient"),
+        ({"neighbours": "add-remove"}, "neighbours='replace', and this fit is private for neighbours='add-remove'"),
+        ({"topics": "0"}, "topics"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "-".join(value),
+)
+def test_what_a_site_would_refuse_later_is_refused_before_it_connects(clinics, given, message):
+    """Else the others might have paid. There is no coordinator here, and nobody waits for one."""
+    clinics.start("clinic-1", 1, **given)
+    statuses, messages = clinics.statuses()
+    assert statuses["clinic-1"] != 0
+    assert message in " ".join(messages["clinic-1"].split())
+    assert "No coordinator" not in messages["clinic-1"]
+    assert clinics.charged("clinic-1") == 0
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("odd", [False, True], ids=["all refuse", "one goes on anyway"])
+def test_a_hopeless_fit_is_refused_by_all_sites_before_anything_is_charged(clinics, odd):
+    """Where one was told to go on, it is found to differ before that."""
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+        for name in NAMES:
+            clinics.start(name, listener.port, topics=9, epsilon=0.01, anyway=odd and name == "clinic-2")
+        listener.wait(TIME)
+        coordinator = SiteCoordinator(clinics.directory, listener.ask)
+        with pytest.raises(EngineError):
+            coordinator.run()
+    statuses, messages = clinics.statuses()
+    assert set(statuses.values()) == {1}
+    refused = [name for name in NAMES if "Refused before anything was charged." in messages[name]]
+    assert refused == ([name for name in NAMES if not odd or name != "clinic-2"])
+    assert ("This site was left out: its vocabulary, settings" in messages["clinic-2"]) == odd
+    assert [clinics.charged(name) for name in NAMES] == [0, 0, 0]
 
 
 def test_a_site_replaces_no_model_that_was_paid_for(tmp_path):

@@ -11,7 +11,7 @@ from clinic_support import COMMAND, TIME
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
 
-from private_topics import DurableLedger, load, match_topics
+from private_topics import DurableLedger, load, match_topics, write_model_card
 from private_topics.corpus.made_up.letters import FOUND, true_topics
 
 pytestmark = pytest.mark.process
@@ -43,8 +43,14 @@ def test_five_clinics_together_find_the_topics_that_one_alone_does_not(tmp_path)
     assert models[0].privacy_.n_units == 5 * 2_000
     assert models[0].privacy_.private
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "5 sites were added up, of which at least 4 do not collude" in report
+    assert (
+        "5 sites were added up, of which at least 4 neither show nor use what they know of their own noise" in report
+    )
     assert "counting the noise of 4 of 5 sites" in report
+    card = write_model_card(models[0], tmp_path / "card.md", model_file=tmp_path / "clinic-1.model").read_text()
+    assert "several sites" in report
+    assert "several sites" in card
+    assert "private-topics audit" not in card  # which would refuse it
 
 
 def test_a_second_demonstration_takes_the_place_of_the_first(tmp_path):

@@ -11,6 +11,7 @@ from private_topics import BudgetLedger, PrivacyBudget, PrivacyError, PrivateSpe
 from private_topics.planning.plan import plan
 from private_topics.planning.refusal import PlannedLedger, hopeless
 from private_topics.privacy.ledger.durable import DurableLedger
+from private_topics.privacy.shares import NoiseShares
 
 USUAL = PrivacyBudget(1.0, 1e-6)
 KINDS = {
@@ -103,3 +104,15 @@ def test_the_relation_of_the_ledger_is_checked_at_the_beginning(tmp_path: Any) -
         PrivateSpectralLDA(1, neighbours="zero-out", ledger=PlannedLedger(durable)).fit(counts(60))
     memory = PlannedLedger(BudgetLedger(3.0, 1e-5))
     assert memory.total.epsilon == 3.0
+
+
+def test_noise_in_shares_makes_more_fits_hopeless() -> None:
+    """What one site would be let through with is refused where twenty draw the noise and one of them is honest."""
+    kind, shares = "a list", NoiseShares(20, 1)
+    let_through = next(n for n in range(500, 40_000, 250) if hopeless(USUAL, settings(kind, n)) is None)
+    assert hopeless(USUAL, settings(kind, let_through), shares=shares) is not None
+    assert hopeless(USUAL, settings(kind, 1_000_000), shares=shares) is None
+    charged = settings(kind, let_through)
+    PlannedLedger(BudgetLedger(3.0, 1e-5)).reserve(USUAL, settings=charged)
+    with pytest.raises(PrivacyError, match="Refused before anything was charged"):
+        PlannedLedger(BudgetLedger(3.0, 1e-5), shares=shares).reserve(USUAL, settings=charged)

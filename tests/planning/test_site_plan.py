@@ -37,3 +37,16 @@ def test_sites_that_cannot_be(given):
 def test_more_honest_sites_than_sites():
     with pytest.raises(PrivacyError):
         plan(40_000, 3_000, 20, sites=5, honest=6)
+
+
+def test_honest_sites_are_sites():
+    with pytest.raises(InputError, match="give 'sites' too"):
+        plan(40_000, 3_000, 20, honest=3)
+
+
+@pytest.mark.parametrize("knowledge", [None, "english"])
+def test_several_sites_are_told_of_no_vocabulary_that_they_cannot_have(knowledge):
+    notes = " ".join(plan(40_000, 3_000, 20, sites=5, knowledge=knowledge).notes)
+    assert "Several sites need a public list of words" in notes
+    assert "candidates" not in notes
+    assert "private vocabulary" not in notes

@@ -19,6 +19,7 @@ from scipy.stats import chi2
 from private_topics.audit.bounds import mu_of_scores
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.curves import smallest_epsilon, zcdp_delta
 from private_topics.privacy.events import SharedGaussianEvent
 from private_topics.privacy.lattice import step_for
 from private_topics.privacy.mechanisms import PrivateRun, Query
@@ -385,3 +386,13 @@ def test_events_that_cannot_be(shares, honest):
         SharedGaussianEvent(
             name="x", sensitivity=1.0, sigma=1.0, coordinates=1, proof="p", shares=shares, honest=honest
         )
+
+
+@pytest.mark.parametrize(("sites", "honest", "found"), [(2, 2, 1.4), (5, 5, 1.1), (2, 1, 1.0), (5, 4, 1.0)])
+def test_what_a_curious_site_has_before_it(sites, honest, found):
+    """It knows its own share: of all others it has what was charged, where one less than all need be honest."""
+    run = Together(sites, honest).runs[0]
+    event = run._shared_event(query_for(run), 1.0, np.zeros(3, np.int64), sites)
+    others = event.sensitivity / (_width(event) * math.sqrt(sites - 1))
+    charged = smallest_epsilon(lambda epsilon: zcdp_delta(others**2 / 2, epsilon), BUDGET.delta)
+    assert round(charged, 1) == found

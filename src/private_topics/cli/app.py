@@ -36,6 +36,9 @@ class OneLineErrors(TyperGroup):
                     return super().invoke(ctx)
             except PASSED_ON:
                 raise
+            except KeyboardInterrupt:
+                typer.echo("interrupted. What a ledger had reserved stays spent.", err=True)
+                raise
             except (EngineError, InputError, ModelFileError, PrivacyError) as error:
                 message = " ".join(str(error).split())
             except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +24,11 @@ from private_topics.corpus.texts.files import read_unit_labels, unit_labels
 from private_topics.corpus.texts.source import TextSource
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import PREFIX
-from private_topics.errors import InputError
+from private_topics.engines.sites.site import Site
+from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.choices import asks_for_candidates
-from private_topics.estimators.private import PrivateSpectralLDA
+from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.estimators.spectral import SpectralLDA
 from private_topics.estimators.texts import (
     CandidateVocabulary,
@@ -37,12 +39,14 @@ from private_topics.estimators.texts import (
 )
 from private_topics.evaluation.released_words import hints, possible_names
 from private_topics.fits.informed import FEATURE_STEPS
+from private_topics.fits.private import shares_of
 from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.planning.refusal import PlannedLedger
 from private_topics.progress import Progress
 
 EPSILON, DELTA = 1.0, 1e-6
+ROUNDED = 2e-6  # what is left in a ledger is rounded down by no more
 
 
 def new_model(topics: int, *, private: bool, **settings: Any) -> Any:
@@ -53,9 +57,23 @@ def privacy_settings(epsilon: float | None, delta: float | None) -> dict[str, An
     return {"epsilon": EPSILON if epsilon is None else epsilon, "delta": DELTA if delta is None else delta}
 
 
-def planned(ledger: Any, most_units: int | None) -> PlannedLedger:
+def planned(ledger: Any, most_units: int | None, site: Site | None = None) -> PlannedLedger:
     """What is charged, unless the plan calls the fit hopeless."""
-    return PlannedLedger(ledger, most_units=most_units)
+    return PlannedLedger(ledger, most_units=most_units, shares=None if site is None else shares_of(site))
+
+
+def check_beforehand(model: PrivateSpectralLDA, ledger: Any, source: Path, reading: Reading) -> None:
+    """Refuse what a fit over sites would refuse later, when others may have paid: settings, budget, fields."""
+    budget, left = settings_of(model).budget, math.inf
+    if ledger is not None:
+        ledger.require(neighbours=model.neighbours)
+        left = ledger.remaining(budget.delta, exact=True)
+    if left * (1.0 + ROUNDED) < budget.epsilon:
+        raise PrivacyError(
+            f"The ledger has epsilon {left:.3g} left for a run at delta {budget.delta:g}, and this one takes "
+            f"{budget.epsilon:g}. Nothing was charged."
+        )
+    next(iter(texts_of(source, reading)), None)
 
 
 def started(engine: str, master: str | None) -> str:

@@ -45,7 +45,9 @@ def directory(
     honest: Annotated[
         int,
         typer.Option(
-            min=1, help="How many sites do not work for the coordinator. The others may: noise allows for it."
+            min=1,
+            help="How many sites neither show nor use what they know of their own noise; the others may. Every site "
+            "sees the totals, so better at most all but one.",
         ),
     ],
 ) -> None:
@@ -56,7 +58,14 @@ def directory(
     if len({name for name, _ in given}) < len(given):
         raise InputError("Two sites have one name.")
     made = SiteDirectory(dict(given), honest)  # type: ignore[arg-type]
+    _refuse_to_replace(output)
     made.write(output)
+    if honest == len(made.names):
+        typer.echo(
+            "warning: every site sees the totals and knows its own noise. Where all must be honest, a single curious "
+            "site has less noise before it than is charged: take one less.",
+            err=True,
+        )
     typer.echo(made.digest.hex())
 
 
@@ -70,6 +79,7 @@ def certificate(
     """Make a certificate for the coordinator, where it has none. Sites are given it outside the network."""
     from private_topics.engines.sites.transport import self_signed
 
+    _refuse_to_replace(output, key)
     public, private = self_signed(host, days)
     with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(private)
@@ -96,9 +106,11 @@ def coordinate(
 
     screen, known = Screen(quiet), SiteDirectory.read(sites)
     with SiteListener(known, listen, certificate.read_bytes(), key.read_bytes(), patience=patience) as listener:
-        screen.say(f"Listening at port {listener.port} for {len(known.names)} sites.")
-        there = listener.wait(wait)
-        screen.say(f"{len(there)} of {len(known.names)} sites are there.")
+        screen.say(
+            f"Listening at port {listener.port} for {len(known.names)} sites (digest of their file "
+            f"{known.digest.hex()}), for {wait:g} seconds or until all are there."
+        )
+        listener.wait(wait, screen.say)
         heard = SiteCoordinator(known, listener.ask).tell(screen.say)
     typer.echo(heard)
 
@@ -153,6 +165,7 @@ def fit(
     charged: options.Charged,
     report: options.Report = None,
     force: options.Force = False,
+    anyway: options.Anyway = False,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
     jobs: options.Jobs = None,
@@ -189,9 +202,10 @@ def fit(
     words = public_list(vocabulary, vocabulary_size, tokeniser, "--vocabulary-size")
     known = knowledge_of(given, source, reading, tokeniser, private=True, counts=False)
     known = known if worth_using(known, given, words, tokeniser) else None
-    site = Site(
-        SiteIdentity.read(identity), SiteDirectory.read(sites), usable_words(words, tokeniser), patience=patience
-    )
+    directory = SiteDirectory.read(sites)
+    site = Site(SiteIdentity.read(identity), directory, usable_words(words, tokeniser), patience=patience)
+    site.agree("anyway", repr(anyway).encode())  # else a site that refuses would leave the others with a charge
+    charge = ledger if anyway else run.planned(ledger, most_units, site)
     settings: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -200,15 +214,26 @@ def fit(
     }
     settings |= {} if refine_steps is None else {"refine_steps": refine_steps}
     model = PrivateSpectralLDA(
-        topics, n_jobs=jobs, random_state=seed, sampler="exact", engine=site, ledger=ledger, **settings
+        topics, n_jobs=jobs, random_state=seed, sampler="exact", engine=site, ledger=charge, **settings
     )
+    run.check_beforehand(model, ledger, source, reading)
+    where = coordinator or f"the SuperNode {supernode}"
+    screen.say(f"{site.identity.name} waits for {where}. Digest of the file of sites: {directory.digest.hex()}.")
     with _call(site, coordinator, supernode, certificate, wait):
         screen.say(f"{site.identity.name} is connected, one of {len(site.directory.names)} sites.")
         with run.shown(screen, model, show_documents=False, informed=known is not None) as progress:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
         run.deliver(screen, model, output, report, ledger, began)  # before anybody is waited for
-    if shown.as_json:
-        print_json(run.summary(model, output, report))
+        if shown.as_json:
+            print_json(run.summary(model, output, report))
+
+
+def _refuse_to_replace(*paths: Path) -> None:
+    for path in paths:
+        if os.path.lexists(path):
+            raise InputError(f"{str(path)!r} exists, and is not replaced: give another name.")
+        if not path.parent.is_dir():
+            raise InputError(f"{str(path)!r} cannot be written: there is no such folder.")
 
 
 def _certificate(coordinator: str | None, supernode: str | None, root: Path | None) -> bytes | None:
@@ -244,7 +269,7 @@ def demo(
     clinics: Annotated[int, typer.Option(min=2, max=20, help="How many made-up clinics.")] = 5,
     honest: Annotated[
         int | None,
-        typer.Option(min=1, help="How many do not work for the coordinator; all but one if not given."),
+        typer.Option(min=1, help="How many of them are honest; all but one if not given."),
     ] = None,
     letters: Annotated[int, typer.Option(min=100, help="Letters of each.")] = 2_000,
     epsilon: options.Epsilon = 1.0,

@@ -22,6 +22,7 @@ from private_topics.estimators.private import PrivateSpectralLDA
 from private_topics.estimators.texts import Vocabulary, fit_texts
 from private_topics.estimators.topic_list import Topic, topics_of
 from private_topics.evaluation.labels import labels_of
+from private_topics.fits.private import shares_of
 from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
 from private_topics.planning.refusal import PYTHON, PlannedLedger
 from private_topics.privacy.ledger.durable import DurableLedger
@@ -143,7 +144,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
         known, words = self._public(data, tokeniser)
         ledger = self._opened_ledger(unit)
         texts = texts_of(data, text, unit, caller)
-        charged = ledger if anyway else PlannedLedger(ledger, wording=PYTHON)
+        shares = shares_of(self.engine) if isinstance(self.engine, Site) else None
+        charged = ledger if anyway else PlannedLedger(ledger, wording=PYTHON, shares=shares)
         same = {name: getattr(self, name) for name in SAME_NAMES}
         sampler = "exact" if isinstance(self.engine, Site) else "fast"  # shares of noise are discrete Gaussian
         model = PrivateSpectralLDA(self.n_topics, ledger=charged, sampler=sampler, **same)

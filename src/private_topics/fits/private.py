@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from private_topics._version import __version__
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
 from private_topics.engines.sites.site import Site
-from private_topics.errors import InputError, PrivacyError
+from private_topics.errors import InputError, PrivacyError, PrivacyWarning
 from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel, after
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.knowledge.public import PublicKnowledge
@@ -206,6 +207,8 @@ class PrivateFit:
         if self.settings.neighbours != ADD_REMOVE:
             site = self.settings.engine
             return OfReleasedSize(opened, site.added_up(opened.n_units)) if isinstance(site, Site) else opened
+        if isinstance(self.settings.engine, Site):
+            require_promised(opened.n_units, self.settings.most_units)
         return OfReleasedSize(opened, self.counted(opened.n_units) if self.n_units is None else self.n_units)
 
     def _bound_on_units(self) -> int | None:
@@ -220,6 +223,8 @@ class PrivateFit:
         assert settings.fit.model is not None
         with limited_threads(settings.n_jobs):
             model = settings.fit.model(context)
+        if isinstance(settings.engine, Site) and settings.engine.missing:
+            warnings.warn(settings.engine.missing, PrivacyWarning, stacklevel=2)
         units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
         if settings.neighbours == ADD_REMOVE:
             units = f"that there is at least one {'user' if corpus.grouped else 'document'}"
@@ -273,7 +278,12 @@ def _shares(settings: FitSettings) -> dict[str, Any]:
     if not isinstance(site, Site):
         return {}
     site.begin(repr(_agreed(settings)))
-    return {"shares": NoiseShares(len(site.directory.names), site.directory.honest), "exchange": site.exchange}
+    return {"shares": shares_of(site), "exchange": site.exchange}
+
+
+def shares_of(site: Site) -> NoiseShares:
+    """How many sites draw the noise, and how many of them are honest."""
+    return NoiseShares(len(site.directory.names), site.directory.honest)
 
 
 def _agreed(settings: FitSettings) -> list[Any]:
@@ -282,6 +292,15 @@ def _agreed(settings: FitSettings) -> list[Any]:
     chosen = [settings.fit.name, settings.budget, settings.n_topics, settings.alpha0, settings.refine_steps, split]
     known = None if settings.knowledge is None else settings.knowledge.digest
     return [__version__, *chosen, known, settings.random_state, settings.neighbours, settings.most_units]
+
+
+def require_promised(n_units: int, most_units: int) -> None:
+    """A site keeps the bound by itself: the released number, which keeps it elsewhere, is what a coordinator says."""
+    if n_units > most_units:
+        raise PrivacyError(
+            f"This site has more units than the 'most_units' parameter promises, {most_units:,}. Nothing was "
+            "charged. All sites must agree on a larger one."
+        )
 
 
 def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any]:

@@ -141,6 +141,8 @@ class Plan(PlannedFit):
 
     @property
     def _vocabulary_note(self) -> str:
+        if self.shares is not None:
+            return "Several sites need a public list of words: none can be released under their masks."
         if self.knowledge:
             return self._candidates_note
         sharing, fewest = usual_units_needed(PrivacyBudget(self.epsilon, self.delta), self.neighbours)
@@ -285,7 +287,9 @@ def plan(
 
 
 def _shares(sites: int | None, honest: int | None) -> NoiseShares | None:
-    if sites is None and honest is None:
+    if sites is None and honest is not None:
+        raise InputError("'honest' says how many of several sites are honest: give 'sites' too.")
+    if sites is None:
         return None
     check_integer(sites, "sites", "plan", 2)
     assert sites is not None

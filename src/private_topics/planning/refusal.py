@@ -22,6 +22,7 @@ from private_topics.privacy.ledger.binding import Binding
 from private_topics.privacy.ledger.in_memory import Ledger, keeps_rows, told_to
 from private_topics.privacy.ledger.reservations import Reservation
 from private_topics.privacy.neighbours import REPLACE, Neighbours
+from private_topics.privacy.shares import NoiseShares
 from private_topics.releases.candidates import CHOSEN_WORDS, FEWEST_LIKELY, FEWEST_WORDS, usual_units_to_stand_out
 from private_topics.releases.vocabulary import WORDS_PER_UNIT, usual_units_needed
 
@@ -53,11 +54,12 @@ def hopeless(
     neighbours: Neighbours = REPLACE,
     most_units: int | None = None,
     wording: Wording = COMMAND,
+    shares: NoiseShares | None = None,
 ) -> str | None:
     """Why nothing is to be expected of a fit with these settings, and what would help; None where something is.
 
     `settings`: what a ledger notes of a fit, all of it public. `most_units`: where the number of units is not public,
-    a public number that it does not exceed; without one nothing is hopeless.
+    a public number that it does not exceed; without one nothing is hopeless. `shares`: the sites that draw the noise.
     """
     n_units = settings.get("n_units", most_units)
     if n_units is None:
@@ -73,7 +75,8 @@ def hopeless(
             f"({wording.knowledge})."
         )
     plans = [
-        _plan(budget, settings, n_units, n_words, neighbours, informed) for n_words in _sizes(settings, informed)
+        _plan(budget, settings, n_units, n_words, neighbours, informed, shares)
+        for n_words in _sizes(settings, informed)
     ]
     if plans[0].n_components > 1 and all(_carries_one(forecast) for forecast in plans):
         best = min(plans, key=lambda forecast: forecast.documents_needed)
@@ -87,14 +90,28 @@ def hopeless(
 class PlannedLedger(Ledger):
     """A ledger, or None where there is none, that refuses what the plan calls hopeless before it is charged."""
 
-    def __init__(self, ledger: Any, *, most_units: int | None = None, wording: Wording = COMMAND) -> None:
-        self._ledger, self._most_units, self._wording = ledger, most_units, wording
+    def __init__(
+        self,
+        ledger: Any,
+        *,
+        most_units: int | None = None,
+        wording: Wording = COMMAND,
+        shares: NoiseShares | None = None,
+    ) -> None:
+        self._ledger, self._most_units, self._wording, self._shares = ledger, most_units, wording, shares
         self.request = getattr(ledger, "request", None)
 
     def reserve(self, budget: PrivacyBudget, **kind: Any) -> Any:
         settings, neighbours = kind.get("settings") or {}, kind.get("neighbours") or REPLACE
         wording = self._wording
-        found = hopeless(budget, settings, neighbours=neighbours, most_units=self._most_units, wording=wording)
+        found = hopeless(
+            budget,
+            settings,
+            neighbours=neighbours,
+            most_units=self._most_units,
+            wording=wording,
+            shares=self._shares,
+        )
         if found is not None:
             raise PrivacyError(f"Refused before anything was charged. {found} {wording.anyway}")
         if self._ledger is None:
@@ -148,6 +165,7 @@ def _plan(
     n_words: int,
     neighbours: Neighbours,
     informed: bool,
+    shares: NoiseShares | None,
 ) -> Plan:
     forecast = plan(
         int(n_units),
@@ -158,6 +176,8 @@ def _plan(
         alpha0=float(settings.get("alpha0", 1.0)),
         neighbours=neighbours,
         knowledge=ENGLISH if informed else None,
+        sites=None if shares is None else shares.sites,
+        honest=None if shares is None else shares.honest,
     )
     return replace(forecast, refine_steps=max(1, int(settings.get("refine_steps", forecast.refine_steps))))
 

@@ -116,10 +116,12 @@ class SharedRun(PrivateRun):
 
     @property
     def accounting(self) -> str:
-        return (
-            f"zero-concentrated differential privacy, counting the noise of {self._shares.honest} of "
-            f"{self._shares.sites} sites"
-        )
+        honest, sites = self._shares.honest, self._shares.sites
+        for event in self.released_events:
+            if isinstance(event, SharedGaussianEvent):
+                honest, sites = min((honest, sites), (event.honest, event.shares))
+        counted = f"counting the noise of {honest} of {sites} sites"
+        return f"zero-concentrated differential privacy against whoever cannot break the masks, {counted}"
 
     @property
     def shares_spent(self) -> tuple[float, ...]:

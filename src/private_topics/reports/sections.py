@@ -19,6 +19,7 @@ from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import Placement
 from private_topics.paper.graph_picture import STYLE, render
 from private_topics.planning.plan import ENGLISH, Plan, plan
+from private_topics.privacy.shares import mu_of_shares
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.charts import Segment, segments, spectrum_picture, stacked_bar
 from private_topics.reports.topics import Word, printable, top_words
@@ -177,6 +178,8 @@ def settings_of(model: Any) -> list[tuple[str, str]]:
     parameters = model.get_params(deep=False)
     if parameters.get("noise_seed") is not None:
         parameters["noise_seed"] = "set (not shown)"
+    if mu_of_shares(getattr(getattr(model, "privacy_", None), "releases", ())) is not None:
+        parameters["engine"] = "several sites"
     return [(name, setting_text(value)) for name, value in sorted(parameters.items())]
 
 

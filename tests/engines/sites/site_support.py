@@ -86,11 +86,14 @@ def _holding(baton):
 
 
 def together(
-    sites: Mapping[str, Site], work: Callable[[str, Site], Any], transport: Loopback | None = None
+    sites: Mapping[str, Site],
+    work: Callable[[str, Site], Any],
+    transport: Loopback | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Any], SiteCoordinator, Exception | None]:
     """`work` of every site in a thread, the coordinator here: results or errors by site, and how it ended."""
     transport = transport or Loopback(sites)
-    coordinator = SiteCoordinator(next(iter(sites.values())).directory, transport)
+    coordinator = SiteCoordinator(next(iter(sites.values())).directory, transport, say=say)
 
     def one(name: str) -> Any:
         site = sites[name]

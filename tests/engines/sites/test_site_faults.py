@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.sparse
 from engine_support import counts
 from fit_support import SEEDED, WORDS, fit_all, seed_of
 from site_support import Loopback, make_sites, split_rows, together
@@ -13,6 +16,7 @@ from site_support import Loopback, make_sites, split_rows, together
 pytest.importorskip("cryptography")
 
 from private_topics import BudgetLedger, PrivateSpectralLDA
+from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.sites.messages import Message, unpacked
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, PrivacyError
@@ -37,8 +41,8 @@ def failing(name, round_number, asked, what):
     return meddle
 
 
-def ledgers(count):
-    return {f"clinic-{number:02d}": BudgetLedger(120.0, 1e-5) for number in range(count)}
+def ledgers(count, **kind):
+    return {f"clinic-{number:02d}": BudgetLedger(120.0, 1e-5, **kind) for number in range(count)}
 
 
 @pytest.mark.slow
@@ -64,6 +68,10 @@ def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, a
     assert len(names) - len(set(names)) == int(asked == "keys")
     assert models[0].privacy_.epsilon_spent <= 60.0
     assert [len(books[name].spent) for name in results] == [1, 1, 1]
+    added = "3 of 4" if (round_number, asked) == (0, "begin") else "3 to 4 of 4"
+    statement = models[0].privacy_
+    assert f"{added} sites were added up, of which at least 2 neither show nor use" in " ".join(statement.public)
+    assert "counting the noise of 2 of 3 sites" in statement.accounting
 
 
 def test_the_number_of_units_is_added_up_once_whoever_drops_out():
@@ -116,6 +124,50 @@ def test_a_site_whose_ledger_refuses_is_left_out_by_itself():
     assert [len(book.spent) for book in books.values()] == [1, 1, 1, 0]
 
 
+@pytest.mark.filterwarnings("default::private_topics.errors.PrivacyWarning")
+@pytest.mark.parametrize("missing", ["", "clinic-02"])
+def test_who_has_not_taken_part_is_said(missing):
+    sites = make_sites(4, 3, WORDS, patience=5.0)
+    transport = Loopback(sites)
+    transport.meddle = failing(missing, 0, "begin", None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit_all(4, 3, split_rows(counts(), 4), topics=1, transport=transport, sites=sites)
+    said = [str(warning.message) for warning in caught if "taken part" in str(warning.message)]
+    assert said == (["3 of 4 sites have taken part to the end, without clinic-02."] * 3 if missing else [])
+
+
+def test_a_site_keeps_the_bound_on_its_units_by_itself():
+    """Elsewhere the released number keeps it; here that is what the coordinator says: "one", of a thousand units."""
+    books = ledgers(4, neighbours="add-remove")
+    parts = split_rows(counts(), 4)
+    parts[1] = scipy.sparse.vstack([parts[1]] * 100)
+    settings = {"neighbours": "add-remove", "most_units": parts[1].shape[0] - 1, "epsilon": 4.0}
+    results, coordinator, problem = fit_all(4, 3, parts, topics=1, ledgers=books, settings=settings)
+    assert problem is None, results
+    assert coordinator.left == ["clinic-01"]
+    assert isinstance(results["clinic-01"], PrivacyError)
+    assert "more units than the 'most_units' parameter promises" in str(results["clinic-01"])
+    assert [len(book.spent) for book in books.values()] == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_summed_over_no_documents(value):
+    """A coordinator can make a total of anything, such that what follows from it is no number."""
+    corpus = lone_site(5.0).open(MatrixBlocks(counts()))
+
+    @dataclass(frozen=True)
+    class Asked:
+        name: str
+        size: int
+        centre: np.ndarray
+        clip: float
+
+    for centre, clip in (([1.0, value], 1.0), ([1.0, 1.0], value)):
+        with pytest.raises(EngineError, match="no number"):
+            corpus.total(Asked("sum", 3, np.array(centre), clip))
+
+
 @pytest.mark.parametrize("difference", ["words", "epsilon", "n_components"])
 def test_a_site_with_other_settings_is_left_out_before_the_first_charge(difference):
     sites, books = make_sites(4, 3, WORDS), ledgers(4)
@@ -134,6 +186,36 @@ def test_a_site_with_other_settings_is_left_out_before_the_first_charge(differen
     assert coordinator.left == ["clinic-01"]
     assert [len(book.spent) for book in books.values()] == [1, 0, 1, 1]
     assert isinstance(results["clinic-01"], EngineError)
+    assert "This site was left out: its vocabulary, settings" in str(results["clinic-01"])
+    assert "Nothing was charged." in str(results["clinic-01"])
+
+
+def test_a_site_that_differs_hears_of_it_at_once_and_the_coordinator_says_so():
+    """It does not wait for the end of the fit of the others."""
+    sites, said = make_sites(4, 3, WORDS), []
+    sites["clinic-01"].words = (*WORDS[1:], WORDS[0])
+    transport = Loopback(sites)
+
+    def work(name, site):
+        model = PrivateSpectralLDA(1, engine=site, noise_seed=seed_of(name), **SEEDED)
+        return model.fit(dict(zip(sites, split_rows(counts(), 4), strict=True))[name])
+
+    together(sites, work, transport, said.append)
+    kinds = [(name, unpacked(message, "begin", "keys", "total", "stop").kind) for name, message, _ in transport.heard]
+    assert kinds.index(("clinic-01", "stop")) < kinds.index(("clinic-00", "keys"))
+    assert [kind for name, kind in kinds if name == "clinic-01"] == ["begin", "stop"]
+    assert said == ["clinic-01 is left out: it differs from most sites."]
+
+
+@pytest.mark.parametrize("why", ["differs", "late", "too few", "Read this aloud: our fee is due.", None, 3])
+def test_a_coordinator_chooses_among_reasons_and_words_none(why):
+    site = lone_site(20.0)
+    fields = {} if why is None else {"why": why}
+    asking = in_background(lambda: site.answer(Message("stop", fields).packed()))
+    with pytest.raises(EngineError, match=r"left out|ended the fit") as problem:
+        site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+    asking.join(20.0)
+    assert "aloud" not in str(problem.value)
 
 
 def test_a_coordinator_that_is_gone_ends_the_fit():

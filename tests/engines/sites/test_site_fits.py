@@ -189,7 +189,10 @@ def test_true_noise_is_fresh_and_the_statement_says_how_it_was_made():
     assert model.privacy_.private
     assert model.privacy_.proved
     assert "counting the noise of 2 of 3 sites" in model.privacy_.text
-    assert "3 sites were added up, of which at least 2 do not collude" in model.privacy_.text
+    assert (
+        "3 sites were added up, of which at least 2 neither show nor use what they know of their own noise"
+        in model.privacy_.text
+    )
     assert model.privacy_.epsilon_spent <= 60.0
 
 

@@ -88,8 +88,10 @@ def test_sums_come_over_the_network(place, size):
 def test_another_certificate_is_not_trusted(place):
     here = place()
     other, _ = self_signed(HOST)
-    with pytest.raises(EngineError, match="expected certificate"):
-        here.connected("clinic-00", root=other, wait=1.0)
+    began = time.monotonic()
+    with pytest.raises(InputError, match="another certificate than the one given"):
+        here.connected("clinic-00", root=other, wait=60.0)
+    assert time.monotonic() - began < 30.0  # nobody waits for it to change
     assert here.listener.wait(0.1) == []
 
 
@@ -100,8 +102,8 @@ def test_a_certificate_for_another_host_is_not_trusted():
     site = Site(known["clinic-00"], directory, WORDS)
     with (
         SiteListener(directory, f"{HOST}:0", certificate, key) as listener,
-        pytest.raises(EngineError, match="expected certificate"),
-        SiteCall(site, f"{HOST}:{listener.port}", certificate, wait=1.0),
+        pytest.raises(InputError, match="for another host: IP address mismatch"),
+        SiteCall(site, f"{HOST}:{listener.port}", certificate, wait=60.0),
     ):
         pass
 
@@ -113,7 +115,7 @@ def test_who_cannot_sign_for_a_site_is_not_let_in(place, name):
     site.identity = SiteIdentity.new(name)  # says the name, has not the key
     with SiteCall(site, f"{HOST}:{here.listener.port}", CERTIFICATE, wait=2.0):
         assert here.listener.wait(0.5) == []
-        with pytest.raises(EngineError, match="lost"):
+        with pytest.raises(EngineError, match=r"does not know this site.* Nothing was charged[.]"):
             site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
 
 
@@ -202,3 +204,98 @@ def test_where_nobody_can_listen():
     known = identities(2)
     with pytest.raises(InputError, match="cannot listen"):
         SiteListener(directory_of(known, 2), "203.0.113.1:1", CERTIFICATE, KEY)
+
+
+def test_two_coordinators_do_not_share_a_port(place):
+    here = place()
+    with pytest.raises(InputError, match="is the port in use"):
+        SiteListener(here.directory, f"{HOST}:{here.listener.port}", CERTIFICATE, KEY)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "message"),
+    [
+        (b"none", KEY, "certificate is no PEM"),
+        (KEY, CERTIFICATE, "certificate is no PEM"),
+        (CERTIFICATE, b"none", "private key is no PEM"),
+        (CERTIFICATE, self_signed(HOST)[1], "not the one of its certificate"),
+    ],
+)
+def test_a_coordinator_needs_a_certificate_and_its_key(certificate, key, message):
+    known = identities(2)
+    with pytest.raises(InputError, match=message):
+        SiteListener(directory_of(known, 2), f"{HOST}:0", certificate, key)
+
+
+@pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:abc", "https://localhost:1", "a:b:1", ""])
+def test_an_address_without_a_port_is_refused_at_once(place, address):
+    here = place()
+    with pytest.raises(InputError, match="'host:port'"):
+        SiteCall(here.site("clinic-00"), address, CERTIFICATE)
+
+
+@pytest.mark.parametrize("root", [b"", b"none", "Zertifikat für alle".encode()])
+def test_what_is_no_certificate_is_refused_at_once(place, root):
+    here = place()
+    with pytest.raises(InputError, match="is no PEM"):
+        SiteCall(here.site("clinic-00"), f"{HOST}:1", root)
+
+
+def test_a_coordinator_that_is_not_there_costs_nothing(place):
+    here = place()
+    call = SiteCall(here.site("clinic-00"), f"{HOST}:1", CERTIFICATE, wait=0.1)
+    with pytest.raises(
+        EngineError, match=r"No coordinator answers at '127.0.0.1:1' within 0.1 .*Nothing was charged"
+    ):
+        call.__enter__()
+
+
+def test_a_second_start_of_a_site_does_not_end_the_first(place):
+    """Once it was asked something: before that, a site that starts again takes its own place."""
+    here = place()
+    first, _ = here.connected("clinic-00")
+    assert here.listener.wait(0.5) == ["clinic-00"]
+    second, _ = here.connected("clinic-00")
+    with pytest.raises(EngineError, match="lost"):
+        first.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+    second.answer = lambda data, timeout=None: b"answer"
+    assert here.listener.ask({"clinic-00": b"question"}) == {"clinic-00": b"answer"}
+    third, _ = here.connected("clinic-00")
+    with pytest.raises(EngineError, match=r"takes part in the fit already.* Nothing was charged[.]"):
+        third.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+    assert here.listener.ask({"clinic-00": b"question"}) == {"clinic-00": b"answer"}
+
+
+def test_a_stop_is_not_waited_for_as_long_as_an_answer(place, monkeypatch):
+    monkeypatch.setattr("private_topics.engines.sites.messages.FAREWELL", 0.2)
+    here = place()
+    site, _ = here.connected("clinic-00")
+    here.listener.wait(0.5)
+    site.answer = lambda data, timeout=None: time.sleep(3.0) or b""
+    began = time.monotonic()
+    assert here.listener.ask({"clinic-00": Message("stop", {"why": "late"}).packed()}) == {}
+    assert time.monotonic() - began < 2.5
+
+
+def test_the_coordinator_says_who_is_there_and_who_is_missing(place):
+    here, said = place(), []
+    here.connected("clinic-01")
+    assert here.listener.wait(1.0, said.append) == ["clinic-01"]
+    assert said[-1] == "1 of 3 sites are there, without clinic-00, clinic-02."
+    for name in ("clinic-00", "clinic-02"):
+        here.connected(name)
+    assert here.listener.wait(5.0, said.append) == list(here.known)
+    assert said[-1] == "3 of 3 sites are there."
+
+
+@pytest.mark.parametrize("host", ["localhost:7600", "a b", "", ".", "a..b", "x" * 300])
+def test_a_certificate_is_for_a_host(host):
+    with pytest.raises(InputError, match="must be a name or an address"):
+        self_signed(host)
+
+
+def test_a_certificate_for_a_host_with_umlauts():
+    x509 = pytest.importorskip("cryptography.x509")
+    found = x509.load_pem_x509_certificate(self_signed("klinik-köln.example")[0])
+    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["xn--klinik-kln-lcb.example"]

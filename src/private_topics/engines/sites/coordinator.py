@@ -18,7 +18,7 @@ import numpy.typing as npt
 from private_topics.engines.sites.identities import KEY_BYTES, SiteDirectory
 from private_topics.engines.sites.masking import RoundKey, added
 from private_topics.engines.sites.messages import GarbageError, Message, verified, words_body
-from private_topics.engines.sites.rounds import DIGEST_BYTES
+from private_topics.engines.sites.rounds import DIFFERS, DIGEST_BYTES, LATE, TOO_FEW
 from private_topics.errors import EngineError
 
 Ask = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
@@ -34,6 +34,11 @@ class SiteCoordinator:
     left: list[str] = field(default_factory=list)
     rounds: int = 0
     """How many rounds were completed."""
+    say: Callable[[str], None] = lambda _: None
+    """Told who is left out and why, as soon as it is known."""
+
+    _told: list[str] = field(default_factory=list)
+    _asked: bool = False  # for integers: before that no site has charged anything
 
     @property
     def present(self) -> list[str]:
@@ -49,16 +54,14 @@ class SiteCoordinator:
                 self.rounds += 1
             raise EngineError("The sites do not come to an end.")
         finally:
-            self._stop(self.left)  # they may be waiting still
+            self._stop([name for name in self.left if name not in self._told], LATE)  # they may be waiting still
 
     def tell(self, say: Callable[[str], None]) -> str:
-        """`run`, and in words what became of the sites."""
-        try:
-            heard = self.run()
-        finally:
-            if self.left:
-                say(f"Left out: {', '.join(self.left)}.")
-        say(f"{len(self.present)} sites have finished, after {self.rounds} rounds.")
+        """`run`, and in words what becomes of the sites."""
+        self.say = say
+        heard = self.run()
+        without = f", without {', '.join(self.left)}" if self.left else ""
+        say(f"{len(self.present)} sites have finished, after {self.rounds} rounds{without}.")
         return heard
 
     def _round(self, number: int) -> dict[str, str] | None:
@@ -70,12 +73,14 @@ class SiteCoordinator:
             ended = {name: said.text("heard") for name, (_, said) in answers.items() if said.kind == "ended"}
             if ended and len(ended) == len(self.present):
                 return ended
-            keys = _of_most({name: given for name, given in answers.items() if name not in ended})
-            if self._leave_out(set(self.present) - set(keys)):
+            announced = {name: given for name, given in answers.items() if name not in ended}
+            keys = _of_most(announced)
+            if self._leave_out(set(keys), differing=set(announced)):
                 continue
+            self._asked = True
             masked = self._answers(Message("keys", {"keys": keys}), "masked")
             parts = _of_one_size({name: said for name, (_, said) in masked.items()})
-            if self._leave_out(set(self.present) - set(parts)):
+            if self._leave_out(set(parts), differing=set(masked)):
                 continue
             context = next(iter(masked.values()))[1].text("context")
             body = words_body(added(list(parts.values())))
@@ -95,20 +100,28 @@ class SiteCoordinator:
             found[name] = data, said
         return {name: answer for name, answer in found.items() if name in present}
 
-    def _leave_out(self, names: set[str]) -> bool:
-        self.left += sorted(names)
+    def _leave_out(self, going_on: set[str], differing: set[str]) -> bool:
+        """All but these; who differs from them hears of it at once."""
+        names = sorted(set(self.present) - going_on)
+        self.left += names
+        for name in names:
+            why = "it differs from most sites" if name in differing else "it was not heard in time"
+            self.say(f"{name} is left out: {why}.")
+        self._stop([name for name in names if name in differing], DIFFERS)
         return bool(names)
 
-    def _stop(self, names: list[str]) -> None:
+    def _stop(self, names: list[str], why: str) -> None:
+        self._told += names
         if names:
-            self.ask(dict.fromkeys(names, Message("stop").packed()))
+            self.ask(dict.fromkeys(names, Message("stop", {"why": why}).packed()))
 
     def _require_enough(self) -> None:
         if len(self.present) < self.directory.fewest:
-            self._stop(self.present)
+            self._stop(self.present, TOO_FEW)
+            charged = "What the sites have charged stays charged." if self._asked else "Nothing was charged."
             raise EngineError(
                 f"{len(self.present)} of {len(self.directory.names)} sites are left and {self.directory.fewest} are "
-                "needed: the fit has ended. What the sites have charged stays charged."
+                f"needed: the fit has ended. {charged}"
             )
 
 

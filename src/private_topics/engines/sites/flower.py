@@ -35,7 +35,7 @@ from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, 
 
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory
-from private_topics.engines.sites.messages import Greeting, greeted
+from private_topics.engines.sites.messages import Greeting, greeted, patience_for
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError, InputError
 
@@ -89,7 +89,9 @@ class FlowerAsk:
     def __call__(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
         """What each site answers; none of those that are not there, or take too long."""
         there = {name: node for name, node in self._nodes.items() if name in messages}
-        answers = self._asked({node: messages[name] for name, node in there.items()}, self.patience)
+        answers = self._asked(
+            {node: messages[name] for name, node in there.items()}, patience_for(messages, self.patience)
+        )
         return {name: answers[node] for name, node in there.items() if answers.get(node)}
 
     def _asked(self, questions: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
@@ -127,7 +129,9 @@ def coordinate(grid: Grid, context: Context) -> None:
     given = context.run_config
     directory = SiteDirectory.parsed(json.loads(str(given["sites"])))
     ask = FlowerAsk(grid, directory, wait=float(given["wait"]), patience=float(given["patience"]))
-    print(f"{len(ask.there)} of {len(directory.names)} sites are there.", flush=True)
+    missing = [name for name in directory.names if name not in ask.there]
+    without = f", without {', '.join(missing)}" if missing else ""
+    print(f"{len(ask.there)} of {len(directory.names)} sites are there{without}.", flush=True)
     print(SiteCoordinator(directory, ask).tell(print), flush=True)
 
 

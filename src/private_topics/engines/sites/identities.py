@@ -148,8 +148,10 @@ def _object(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             stored = json.loads(file.read(LARGEST_FILE))
-    except (OSError, ValueError) as error:
-        raise InputError(f"The file {os.fspath(path)!r} cannot be read as JSON: {type(error).__name__}.") from None
+    except OSError as error:
+        raise InputError(f"The file {os.fspath(path)!r} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"The file {os.fspath(path)!r} is not JSON.") from None
     if not isinstance(stored, dict):
         raise InputError(f"The file {os.fspath(path)!r} must hold a JSON object.")
     return stored

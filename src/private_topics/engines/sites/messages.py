@@ -4,7 +4,7 @@
     begin   round, attempt, sites    →   key     of this attempt, and a digest of what the site holds to be agreed
     keys    the signed keys of all   →   masked  integers
     total   integers                 →   heard
-    stop                             →   heard
+    stop    why                      →   ended
     hello   a fresh number           →   hello   who it is, and the number
 
 Instead of any of these a site may answer "refused", where it was told something wrong, or "ended", after its fit.
@@ -25,6 +25,8 @@ import numpy.typing as npt
 from private_topics.engines.sites.identities import SIGNATURE_BYTES, SiteDirectory, SiteIdentity
 
 LARGEST_HEADER = 1 << 20
+FAREWELL = 10.0
+"""Seconds: nobody waits longer for the answer to a stop."""
 _LENGTH_BYTES, _NONCE_BYTES = 4, 32
 
 
@@ -108,6 +110,19 @@ def verified(data: bytes, directory: SiteDirectory, site: str, *kinds: str) -> M
     if message.text("site") != site or not directory.signed_by(site, packed, signature):
         raise GarbageError
     return message
+
+
+def patience_for(messages: Mapping[str, bytes], usual: float) -> float:
+    """How many seconds the answers to these messages are worth waiting for."""
+    return min(usual, FAREWELL) if all(_is_stop(data) for data in messages.values()) else usual
+
+
+def _is_stop(data: bytes) -> bool:
+    try:
+        unpacked(data, "stop")
+    except GarbageError:
+        return False
+    return True
 
 
 class Greeting:

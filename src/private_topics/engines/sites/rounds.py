@@ -21,8 +21,20 @@ from private_topics.errors import EngineError
 
 Integers = npt.NDArray[np.int64]
 DIGEST_BYTES = 32
+DIFFERS, LATE, TOO_FEW = "differs", "late", "too few"
+WHY = {
+    DIFFERS: "This site was left out: its vocabulary, settings, versions, processor or file of sites differ from "
+    "those of most sites.",
+    LATE: "This site was left out: the others did not hear of it in time, or not what they should.",
+    TOO_FEW: "The coordinator has ended the fit: too few sites are left.",
+}
+"""What a coordinator may say for a stop. It need not be true."""
 LARGEST_TOTAL = 2**62
 """Sums and noise stay below; a total beyond shows that a site sent something else."""
+
+
+class StoppedError(EngineError):
+    """The coordinator wants nothing more of this site."""
 
 
 @dataclass
@@ -41,7 +53,8 @@ class SiteRound:
     _attempt: int = -1
     _key: RoundKey | None = None
     _announced: bytes = b""
-    _present: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
+    """The sites of the attempt."""
     _last: tuple[bytes, bytes] = b"", b""
 
     def receive(self, data: bytes) -> bytes:
@@ -67,7 +80,7 @@ class SiteRound:
             raise GarbageError
         if len(present) < self.directory.fewest:
             raise GarbageError
-        self._attempt, self._present, self._key, self.context = attempt, present, RoundKey(), b""
+        self._attempt, self.present, self._key, self.context = attempt, present, RoundKey(), b""
         self._announced = self._say("key", key=self._key.public.hex(), agreed=self._digest().hex())
         return self._announced
 
@@ -80,7 +93,7 @@ class SiteRound:
         if not all(key.accepts(public) for public in keys.values()):
             raise GarbageError  # before anything is charged
         self._key, self.context = None, context
-        values = self.own(len(self._present))
+        values = self.own(len(self.present))
         if values.size != self.size:
             raise EngineError("A site has another number of integers than it has announced.")
         words = masked(values, self.identity.name, key, keys, context)
@@ -89,10 +102,10 @@ class SiteRound:
     def _verified_keys(self, message: Message) -> tuple[dict[str, bytes], bytes]:
         """The keys of all sites of the attempt, and the digest of everything that they agree on."""
         announced = message.fields.get("keys")
-        if not isinstance(announced, dict) or sorted(announced) != self._present:
+        if not isinstance(announced, dict) or sorted(announced) != self.present:
             raise GarbageError
         keys, context = {}, hashlib.sha256(self.directory.digest)
-        for name in self._present:
+        for name in self.present:
             try:
                 signed = bytes.fromhex(announced[name])
             except (TypeError, ValueError):
@@ -118,13 +131,11 @@ class SiteRound:
         return self._say("heard")
 
     def _stop(self, message: Message) -> bytes:
-        raise EngineError(
-            "The coordinator has ended the fit: too few sites are left. What was charged stays charged."
-        )
+        raise StoppedError(WHY.get(str(message.fields.get("why")), "The coordinator has ended the fit."))
 
     def _digest(self) -> bytes:
         """What this site holds to be agreed, for this attempt."""
-        said = repr((self.number, self._attempt, self.size, self._present)).encode()
+        said = repr((self.number, self._attempt, self.size, self.present)).encode()
         return hashlib.sha256(self.directory.digest + hashlib.sha256(self.agreed()).digest() + said).digest()
 
     def _say(self, kind: str, body: bytes = b"", **fields: str) -> bytes:

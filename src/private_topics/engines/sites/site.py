@@ -21,10 +21,11 @@ from private_topics.engines.local import LocalCorpus
 from private_topics.engines.protocol import Corpus
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.messages import Message, greeted
-from private_topics.engines.sites.rounds import Integers, SiteRound
+from private_topics.engines.sites.rounds import Integers, SiteRound, StoppedError
 from private_topics.errors import EngineError, InputError
 from private_topics.sums.unit_sums import Totals, UnitSum
 
+LOST = "The connection to the coordinator is lost."
 PATIENCE = 3600.0
 """Seconds: a site that hears nothing for so long gives up."""
 
@@ -50,13 +51,31 @@ class Site:
         self._ended: bytes | None = None
         self._begun = False
         self._lock = threading.Lock()
+        self._counting = self._charged = False
+        self._sizes: set[int] = set()
         self.rounds = 0
+        self.present = directory.names
+        """The sites of the last sum."""
 
     @property
     def public(self) -> str:
         """What a statement says of the sites."""
-        sites, honest = len(self.directory.names), self.directory.honest
-        return f"that the units of {sites} sites were added up, of which at least {honest} do not collude"
+        sites, fewest = len(self.directory.names), min(self._sizes, default=len(self.directory.names))
+        honest = fewest - (sites - self.directory.honest)
+        added = str(sites)
+        if fewest < sites:
+            added = f"{' to '.join(map(str, sorted({fewest, max(self._sizes)})))} of {sites}"
+        return (
+            f"that the units of {added} sites were added up, of which at least {honest} neither show nor use what "
+            "they know of their own noise"
+        )
+
+    @property
+    def missing(self) -> str:
+        """Who has not taken part to the end, in words; nothing where all have."""
+        left = [name for name in self.directory.names if name not in self.present]
+        took_part = f"{len(self.present)} of {len(self.directory.names)} sites have taken part to the end"
+        return f"{took_part}, without {', '.join(left)}." if left else ""
 
     # -- for the fit -------------------------------------------------------------------------------------------------
 
@@ -83,16 +102,24 @@ class Site:
     def exchange(self, asked: Callable[[], bytes], size: int, own: Callable[[int], Integers]) -> Integers:
         """The sum over all sites: see `privacy.shares.Exchange`."""
         so_far = self._agreed.digest()
-        machine = SiteRound(self.identity, self.directory, self.rounds, size, lambda: so_far + asked(), own)
+
+        def noted(taking_part: int) -> Integers:
+            self._charged |= not self._counting
+            return own(taking_part)
+
+        machine = SiteRound(self.identity, self.directory, self.rounds, size, lambda: so_far + asked(), noted)
         while machine.total is None:
             data, answer = self._next()
             try:
                 answer.put(machine.receive(data))
-            except BaseException:
+            except BaseException as error:
                 self.end(failed=True)
                 answer.put(self._say_ended(""))
+                if isinstance(error, StoppedError):
+                    raise EngineError(f"{error} {self._said_of_charges}") from None
                 raise
-        self.rounds += 1
+        self.rounds, self.present = self.rounds + 1, tuple(machine.present)
+        self._sizes.add(len(self.present))
         self.agree("total", machine.context + machine.total.tobytes())
         return machine.total
 
@@ -112,7 +139,9 @@ class Site:
             sent.append(taking_part)
             return np.array([number], np.int64)
 
+        self._counting = True
         total = int(self.exchange(lambda: b"public number", 1, own)[0])
+        self._counting = False
         if total < number:
             raise EngineError("The sum over the sites is below this site's own number: it is not one.")
         return total
@@ -132,11 +161,15 @@ class Site:
             found = self._inbox.get(timeout=self.patience)
         except queue.Empty:
             raise EngineError(
-                f"Nothing was heard of the coordinator for {self.patience:g} seconds. What was charged stays charged."
+                f"Nothing was heard of the coordinator for {self.patience:g} seconds. {self._said_of_charges}"
             ) from None
         if found is None:
-            raise EngineError("The connection to the coordinator is lost. What was charged stays charged.")
+            raise EngineError(f"{self._lost} {self._said_of_charges}")
         return found
+
+    @property
+    def _said_of_charges(self) -> str:
+        return "What was charged stays charged." if self._charged else "Nothing was charged."
 
     def _say_ended(self, heard: str) -> bytes:
         return Message("ended", {"site": self.identity.name, "heard": heard}).signed(self.identity)
@@ -162,8 +195,9 @@ class Site:
         """Whether an answer says that the fit is over."""
         return self._ended is not None and answer == self._ended
 
-    def hang_up(self) -> None:
+    def hang_up(self, why: str = LOST) -> None:
         """No further message will come: a fit that waits for one ends."""
+        self._lost = why
         self._inbox.put(None)
 
     # -- a parameter of an estimator ---------------------------------------------------------------------------------
@@ -183,11 +217,20 @@ class SiteCorpus(Corpus):
         self.n_words, self.grouped, self.n_units = corpus.n_words, corpus.grouped, corpus.n_units
 
     def total(self, unit_sum: UnitSum) -> Totals:
+        require_finite(unit_sum)
         self._site.agree(type(unit_sum).__name__, described(unit_sum))
         return self._corpus.total(unit_sum)
 
     def close(self) -> None:
         self._site.end()
+
+
+def require_finite(unit_sum: Any) -> None:
+    """Totals are what the coordinator says they are: what follows from them may be anything, but no data shows it."""
+    for one in dataclasses.fields(unit_sum):
+        value = getattr(unit_sum, one.name)
+        if isinstance(value, float | np.ndarray) and not np.isfinite(value).all():
+            raise EngineError("A sum over the sites was not one: what follows from it is no number.")
 
 
 def described(unit_sum: Any) -> bytes:

@@ -7,15 +7,19 @@ coordinator sends no code and no settings: what a site computes it has from its 
 
 from __future__ import annotations
 
+import os
 import queue
+import re
+import socket
+import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from private_topics.engines.sites.identities import SiteDirectory
-from private_topics.engines.sites.messages import Greeting
-from private_topics.engines.sites.site import Site
+from private_topics.engines.sites.messages import Greeting, patience_for
+from private_topics.engines.sites.site import LOST, Site
 from private_topics.errors import EngineError, InputError, require
 
 METHOD = "/private_topics.Sites/Talk"
@@ -23,7 +27,10 @@ LARGEST_MESSAGE = 1 << 28
 """Bytes: the pairs of 8,000 words. Anybody who finds the port can send one."""
 HELLO_SECONDS = 10.0
 """Who has not said by then who it is must go: every call takes a thread of the coordinator."""
+EVERY = 0.5
+"""Seconds between two looks whether a coordinator is there, and between two words on who is."""
 _NUMBER_BYTES = 8
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):([0-9]{1,5})")
 _OPTIONS = [
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
@@ -32,11 +39,13 @@ _OPTIONS = [
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.so_reuseport", 0),  # else two coordinators share a port, and the sites are split between them
 ]
 
 
 def _grpc() -> Any:
     require("grpc", "Several sites need the package grpcio", "sites")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # errors are told in our own words
     import grpc
 
     return grpc
@@ -64,6 +73,7 @@ class SiteListener:
         grpc = _grpc()
         from concurrent.futures import ThreadPoolExecutor
 
+        _check_pair(certificate, key)
         self.directory, self.patience = directory, patience
         self._lines: dict[str, _Line] = {}
         self._answers: dict[str, bytes] = {}
@@ -77,7 +87,7 @@ class SiteListener:
         try:
             self.port = self._server.add_secure_port(address, grpc.ssl_server_credentials([(key, certificate)]))
         except RuntimeError:
-            raise InputError(f"The coordinator cannot listen at {address!r}, or its certificate is no PEM.") from None
+            raise InputError(f"The coordinator cannot listen at {address!r}: is the port in use?") from None
 
     def __enter__(self) -> Self:
         self._server.start()
@@ -89,11 +99,22 @@ class SiteListener:
                 line.outbox.put(None)
         self._server.stop(5.0).wait()
 
-    def wait(self, timeout: float) -> list[str]:
-        """The sites that are there, as soon as all are, or after so many seconds."""
-        with self._news:
-            self._news.wait_for(lambda: len(self._there()) == len(self.directory.names), timeout)
-            return self._there()
+    def wait(self, timeout: float, say: Callable[[str], None] = lambda _: None) -> list[str]:
+        """The sites that are there, as soon as all are, or after so many seconds. `say` is told of who comes."""
+        end, seen = time.monotonic() + timeout, None
+        while True:
+            with self._news:
+                there = self._there()
+                if there == seen:
+                    self._news.wait(max(0.0, min(EVERY, end - time.monotonic())))
+                    there = self._there()
+            missing = [name for name in self.directory.names if name not in there]
+            if there != seen:
+                waiting = f", without {', '.join(missing)}" if missing else ""
+                say(f"{len(there)} of {len(self.directory.names)} sites are there{waiting}.")
+            if not missing or time.monotonic() >= end:
+                return there
+            seen = there
 
     def ask(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
         """What each site answers; none of those that are gone, or take too long."""
@@ -102,7 +123,8 @@ class SiteListener:
             asked = [name for name in messages if name in self._there()]
             for name in asked:
                 self._lines[name].outbox.put(self._number.to_bytes(_NUMBER_BYTES, "big") + messages[name])
-            self._news.wait_for(lambda: set(asked) & set(self._there()) <= set(self._answers), self.patience)
+            patience = patience_for(messages, self.patience)
+            self._news.wait_for(lambda: set(asked) & set(self._there()) <= set(self._answers), patience)
             return dict(self._answers)
 
     def _there(self) -> list[str]:
@@ -124,10 +146,14 @@ class SiteListener:
         assert name is not None  # abort raises
         line = _Line()
         with self._news:
-            if name in self._lines:
-                self._lines[name].outbox.put(None)
-            self._lines[name] = line
-            self._news.notify_all()
+            begun = self._number > 0 and name in self._lines
+            if not begun:  # a site that starts again before the first question takes its own place
+                if name in self._lines:
+                    self._lines[name].outbox.put(None)
+                self._lines[name] = line
+                self._news.notify_all()
+        if begun:
+            context.abort(_grpc().StatusCode.ALREADY_EXISTS, "this site takes part already, or has")
         threading.Thread(target=self._read, args=(name, line, answers), daemon=True).start()
         while (item := line.outbox.get()) is not None:
             yield item
@@ -157,24 +183,51 @@ class SiteCall:
 
     def __init__(self, site: Site, address: str, root: bytes, *, wait: float = 60.0) -> None:
         self.site, self.address, self.root, self.wait = site, address, root, wait
+        found = _ADDRESS.fullmatch(address)
+        if found is None:
+            raise InputError(f"The address of a coordinator must be 'host:port'. Got {address!r} instead.")
+        self._host, self._port = found[1].strip("[]"), int(found[2])
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            self._tls.load_verify_locations(cadata=root.decode("ascii"))
+        except (ssl.SSLError, ValueError):
+            raise InputError("The certificate of the coordinator is no PEM.") from None
+        self._tls.verify_flags = ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        self._tls.set_alpn_protocols(["h2"])
         self._outbox: queue.Queue[bytes | None] = queue.Queue()
         self._thread = threading.Thread(target=self._listen, daemon=True, name="coordinator")
 
     def __enter__(self) -> Self:
         grpc = _grpc()
+        self._find()
         self._channel = grpc.secure_channel(
             self.address, grpc.ssl_channel_credentials(root_certificates=self.root), options=_OPTIONS
         )
-        try:
-            grpc.channel_ready_future(self._channel).result(timeout=self.wait)
-        except grpc.FutureTimeoutError:
-            self._channel.close()
-            raise EngineError(
-                f"No coordinator with the expected certificate answers at {self.address!r} within {self.wait:g} "
-                "seconds. Nothing was charged."
-            ) from None
         self._thread.start()
         return self
+
+    def _find(self) -> None:
+        """Wait until the coordinator is there, with its certificate: gRPC would not say what is wrong."""
+        end = time.monotonic() + self.wait
+        while True:
+            try:
+                with (
+                    socket.create_connection((self._host, self._port), timeout=max(1.0, self.wait)) as line,
+                    self._tls.wrap_socket(line, server_hostname=self._host),
+                ):
+                    return
+            except ssl.SSLCertVerificationError as error:
+                raise InputError(
+                    f"The coordinator at {self.address!r} shows another certificate than the one given, or one for "
+                    f"another host: {error.verify_message}. Nothing was charged."
+                ) from None
+            except OSError as error:
+                if time.monotonic() >= end:
+                    raise EngineError(
+                        f"No coordinator answers at {self.address!r} within {self.wait:g} seconds "
+                        f"({error.strerror or type(error).__name__}). Nothing was charged."
+                    ) from None
+            time.sleep(EVERY)
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         """The coordinator is told that the fit is over before the call ends."""
@@ -184,15 +237,50 @@ class SiteCall:
         self._channel.close()
 
     def _listen(self) -> None:
-        grpc = _grpc()
+        grpc, why = _grpc(), LOST
         try:
             for data in self._channel.stream_stream(METHOD)(iter(self._outbox.get, None)):
                 number, message = data[:_NUMBER_BYTES], data[_NUMBER_BYTES:]
                 self._outbox.put(number + self.site.answer(message))
-        except (grpc.RpcError, EngineError):
+        except grpc.RpcError as error:
+            why = _REFUSED.get(error.code().name, LOST)
+        except EngineError:
             pass
         finally:
-            self.site.hang_up()
+            self.site.hang_up(why)
+
+
+_REFUSED = {
+    "UNAUTHENTICATED": "The coordinator does not know this site: its file of sites has another key for it, or none.",
+    "ALREADY_EXISTS": "This site takes part in the fit already, or had begun to: start it again with the next fit.",
+}
+
+
+def _check_pair(certificate: bytes, key: bytes) -> None:
+    """Refuse what is no certificate with its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        of = x509.load_pem_x509_certificate(certificate).public_key()
+    except ValueError:
+        raise InputError("The coordinator's certificate is no PEM.") from None
+    try:
+        own = load_pem_private_key(key, None).public_key()
+    except (TypeError, ValueError):
+        raise InputError("The coordinator's private key is no PEM, or has a password.") from None
+    if of != own:
+        raise InputError("The coordinator's private key is not the one of its certificate.")
+
+
+def _as_ascii(host: str) -> str:
+    try:
+        name = host.encode("idna").decode("ascii")
+    except UnicodeError:
+        name = ""
+    if not re.fullmatch(r"[A-Za-z0-9-]+([.][A-Za-z0-9-]+)*", name):
+        raise InputError(f"The host must be a name or an address, without a port. Got {host!r} instead.")
+    return name
 
 
 def self_signed(host: str, days: int = 365) -> tuple[bytes, bytes]:
@@ -209,7 +297,7 @@ def self_signed(host: str, days: int = 365) -> tuple[bytes, bytes]:
     try:
         alternative: x509.GeneralName = x509.IPAddress(ip_address(host))
     except ValueError:
-        alternative = x509.DNSName(host)
+        alternative = x509.DNSName(_as_ascii(host))
     now = datetime.fromtimestamp(time.time(), UTC)
     certificate = (
         x509.CertificateBuilder()
