@@ -250,6 +250,17 @@ def test_a_coordinator_that_is_not_there_costs_nothing(place):
         call.__enter__()
 
 
+def test_where_a_proxy_is_set_grpc_looks_for_the_coordinator(place, monkeypatch):
+    """The proxy is not there, and the coordinator cannot be reached past it."""
+    here = place()
+    monkeypatch.setenv("grpc_proxy", f"http://{HOST}:1")
+    with pytest.raises(EngineError, match=r"No coordinator with the expected certificate .*Nothing was charged[.]"):
+        here.connected("clinic-00", wait=1.0)
+    monkeypatch.setenv("no_grpc_proxy", HOST)
+    here.connected("clinic-00")
+    assert here.listener.wait(0.5) == ["clinic-00"]
+
+
 def test_a_second_start_of_a_site_does_not_end_the_first(place):
     """Once it was asked something: before that, a site that starts again takes its own place."""
     here = place()

@@ -31,6 +31,7 @@ EVERY = 0.5
 """Seconds between two looks whether a coordinator is there, and between two words on who is."""
 _NUMBER_BYTES = 8
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):([0-9]{1,5})")
+_PROXIES = "grpc_proxy", "https_proxy", "http_proxy"
 _OPTIONS = [
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
@@ -199,10 +200,19 @@ class SiteCall:
 
     def __enter__(self) -> Self:
         grpc = _grpc()
-        self._find()
+        if not any(os.environ.get(name) for name in _PROXIES):  # through which only gRPC finds its way
+            self._find()
         self._channel = grpc.secure_channel(
             self.address, grpc.ssl_channel_credentials(root_certificates=self.root), options=_OPTIONS
         )
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=self.wait)
+        except grpc.FutureTimeoutError:
+            self._channel.close()
+            raise EngineError(
+                f"No coordinator with the expected certificate answers at {self.address!r} within {self.wait:g} "
+                "seconds. Nothing was charged."
+            ) from None
         self._thread.start()
         return self
 
