@@ -18,7 +18,7 @@ help:
 	@echo "make setup   .venv with the library and the development tools"
 	@echo "make demo    private topics of 50,000 made-up patients' letters: text in, report in build/demo (DEMO_ARGS=...)"
 	@echo "make demo-sites  five made-up clinics that share no text, a process each: one alone, all together"
-	@echo "make quick   before a commit: ruff, mypy and the tests that take no time, in two minutes"
+	@echo "make quick   before a commit: ruff, mypy and the tests that take no time, in three and a half minutes on two cores"
 	@echo "make test    before a push: ruff, mypy and every test"
 	@echo "make mutants 20 of the bugs in attacks/results/mutation.csv, chosen by the commit, against the tests that notice them"
 	@echo "make lint    ruff and mypy alone"

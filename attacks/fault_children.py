@@ -62,7 +62,7 @@ def stop_at_draw(number: int) -> Prepare:
         def watched(run: PrivateRun, event: Any) -> Any:
             if next(releases) == number:
                 os.write(pipe, b"x")
-                time.sleep(300)
+                time.sleep(1e5)
             return release(run, event)
 
         PrivateRun._draw = watched  # type: ignore[method-assign]
@@ -71,15 +71,15 @@ def stop_at_draw(number: int) -> Prepare:
 
 
 def stop_before_reserving(pipe: int) -> None:
-    def reserve(ledger: DurableLedger, *arguments: Any, **kind: Any) -> int:
+    def reserve(*_: Any, **__: Any) -> int:
         os.write(pipe, b"x")
-        time.sleep(300)
+        time.sleep(1e5)
         raise AssertionError
 
     DurableLedger.reserve = reserve  # type: ignore[method-assign]
 
 
-def no_memory_after_reserving(pipe: int) -> None:
+def no_memory_after_reserving(_pipe: int) -> None:
     """BLAS takes its buffers first, as it does at the start of a process; after that some 4 MiB are all there is."""
     some = np.ones((200, 200))
     np.linalg.eigh(some @ some)
@@ -103,7 +103,7 @@ def no_memory_after_reserving(pipe: int) -> None:
 def full_disk_after_fitting(largest_file: int) -> Prepare:
     """Once the fit has ended, no file may grow beyond so many bytes."""
 
-    def prepare(pipe: int) -> None:
+    def prepare(_pipe: int) -> None:
         finish = DurableLedger.finish
 
         def filled(ledger: DurableLedger, entry: int, **results: Any) -> None:
@@ -119,7 +119,7 @@ def full_disk_after_fitting(largest_file: int) -> Prepare:
 def fill(disk: Path) -> Prepare:
     """Once the fit has ended, the disk is full."""
 
-    def prepare(pipe: int) -> None:
+    def prepare(_pipe: int) -> None:
         finish = DurableLedger.finish
 
         def filled(ledger: DurableLedger, entry: int, **results: Any) -> None:

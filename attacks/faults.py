@@ -148,7 +148,7 @@ def interrupted_command(folder: Path, name: str, delay: float) -> dict[str, Any]
             time.sleep(0.05)
         time.sleep(delay)
         run.send_signal(signal.SIGINT)
-        status = run.wait(120)
+        status = run.wait()
     return outcome(folder, name, status)
 
 

@@ -2,10 +2,10 @@
 
     python attacks/fuzz_public.py [--seconds 600] [--seed 0] [--only TEXT] [--out FILE]
 
-The strategies and what counts as acceptable are those of tests/fuzz_support.py; the tests make a fixed few of the
+The strategies and what counts as acceptable are those of tests/fuzz_*.py; the tests make a fixed few of the
 same calls. Hypothesis draws them here from ever new seeds and makes a finding as small as it can. Each finding is
 told once (by its error and where it was raised) and the run goes on; the exit status is 1 if there was any. A call
-that does not even come back to Python within two minutes ends the run with a stack trace.
+that does not even come back to Python within half an hour ends the run with a stack trace.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 sys.path += [str(Path(__file__).resolve().parents[1] / folder) for folder in ("benchmarks", "tests")]
 
-from fuzz_support import ENTRIES, OUTCOMES, judge, lay_out
+from fuzz_entries import ENTRIES, lay_out
+from fuzz_support import OUTCOMES, judge
+from hang_support import HANG
 from stored import options_of, tell
 
 ROUND = 25  # calls of one entry before the next
-HARD_SECONDS = 120.0
 
 
 def place_of(error: BaseException) -> str:
@@ -63,7 +64,7 @@ class Fuzzing:
         def attack(call: Any) -> None:
             if time.monotonic() > self.until:
                 return
-            faulthandler.dump_traceback_later(HARD_SECONDS, exit=True)
+            faulthandler.dump_traceback_later(HANG, exit=True)
             start = time.monotonic()
             try:
                 self.outcomes[entry][judge(call)] += 1

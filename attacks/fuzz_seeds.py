@@ -61,12 +61,27 @@ def json_lines(_: Path) -> list[bytes]:
 def tables(_: Path) -> list[bytes]:
     comma = f'text,who\n{SECRET},a\n"two\nlines",b\n"say ""hi""",a\n'.encode()
     semicolon, tab = b'"n";"text"\n1;"a;b"\n2;\n', b"text\twho\nlung\ta\n\tb\n"
-    return [b"\0" + comma, b"\x01" + comma, b"\x05" + comma, b"\x01" + semicolon, b"\x81" + tab, b"\x8d" + tab]
+    long = b'text,who\n"' + b"long\n" * 30 + b'",a\n"' + b"one" * 40 + b'",b\nlast,c\n'
+    found = [b"\0" + comma, b"\x01" + comma, b"\x05" + comma, b"\x01" + semicolon, b"\x81" + tab, b"\x8d" + tab]
+    return [*found, b"\x02" + long, b"\x0e" + long]
 
 
 def text_lines(_: Path) -> list[bytes]:
     content = f"{SECRET} lung\n\nÄrzte\r\nlast".encode()
     return [b"\0" + content, b"\x09" + content, b"\0" + b"a" * 90 + b"\n" + b"short\n" * 20]
+
+
+def neighbours(_: Path) -> list[bytes]:
+    """Short and long records, with quotes, line ends and nulls, for each format."""
+    records = [
+        b'"two\n"lines|a',
+        f"{SECRET}|w".encode(),
+        b"",
+        b"x" * 30 + b"\n" + b'"' * 9,
+        b'{"text": "a"}',
+        b"\0|\xff",
+    ]
+    return [bytes([flags]) + b"\n#\n".join(records) for flags in range(10)]
 
 
 def archives(_: Path) -> list[bytes]:
@@ -193,6 +208,7 @@ MAKERS: dict[str, Callable[[Path], list[bytes]]] = {
     "jsonl": json_lines,
     "table": tables,
     "lines": text_lines,
+    "neighbours": neighbours,
     "gzip": archives,
     "docword": docwords,
     "mtx": markets,

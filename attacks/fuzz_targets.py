@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from fuzz_references import (
@@ -37,6 +40,7 @@ from private_topics import DurableLedger, load
 from private_topics.audit import verify
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts, distinct_words
+from private_topics.corpus.texts import source
 from private_topics.corpus.texts.files import read_unit_labels
 from private_topics.corpus.texts.readers import open_texts
 from private_topics.corpus.words.scanning import number_words
@@ -108,9 +112,9 @@ def read_texts(name: str, data: bytes, folder: Path) -> None:
     unit = "who" if flags & 4 and name != "a.txt" else None
     path = folder / (f"{name}.gz" if packed else name)
     path.write_bytes(gzip.compress(content, 1, mtime=0) if packed else content)
-    source = open_texts(path, strict=strict, unit=unit, max_record_bytes=limit)
-    documents = list(source)
-    left_out = getattr(source, "left_out", None) or 0
+    opened = open_texts(path, strict=strict, unit=unit, max_record_bytes=limit)
+    documents = list(opened)
+    left_out = getattr(opened, "left_out", None) or 0
     texts = [text for text, _ in documents]
     assert all(isinstance(text, str) for text in texts)
     assert all((label is None) == (unit is None) for _, label in documents)
@@ -130,6 +134,66 @@ def is_part(texts: list[str], expected: list[str], left_out: int) -> bool:
 
 def read_tables(data: bytes, folder: Path) -> None:
     read_texts("a.tsv" if data[:1] > b"\x7f" else "a.csv", data, folder)
+
+
+def read_neighbours(data: bytes, folder: Path) -> None:
+    """Records (between marks) in a file, and the same file with one replaced by the first of them.
+
+    The first byte chooses the format. Whatever the records are, both files are read, with as many documents as
+    records, and those of the others are the same. Limits and chunks are small, so that long records are short.
+    """
+    flags, (other, *records) = data[0] if data else 0, data[1:].split(MARK)
+    if not records:
+        raise NoCaseError
+    write = WRITERS[flags % len(WRITERS)]
+    place = flags // len(WRITERS) % len(records)
+    small = {"CHUNK_BYTES": 16, "SPARE_BYTES": 0, "LARGEST_GROWTH": 1}
+    try:
+        with patch.multiple(source, **small):
+            one, two = (
+                list(open_texts(write(folder, some), max_record_bytes=LONGEST_RECORD))
+                for some in (records, [*records[:place], other, *records[place + 1 :]])
+            )
+    except DOCUMENTED as error:
+        raise AssertionError("a record ends the reading") from error
+    assert len(one) == len(two) == len(records), "a record changes the number of documents"
+    assert one[:place] + one[place + 1 :] == two[:place] + two[place + 1 :], "a record changes what others say"
+
+
+def written_lines(name: str, folder: Path, records: list[bytes]) -> Path:
+    path, content = folder / name, b"".join(record.replace(b"\n", b"") + b"\n" for record in records)
+    path.write_bytes(gzip.compress(content, 1, mtime=0) if path.suffix == ".gz" else content)
+    return path
+
+
+def written_table(name: str, delimiter: bytes, folder: Path, records: list[bytes]) -> Path:
+    """Rows of any number of fields, each quoted as RFC 4180 says where it has to be."""
+
+    def field(content: bytes) -> bytes:
+        bare = not content.startswith(b'"') and b"\n" not in content and delimiter not in content
+        return content if bare else b'"' + content.replace(b'"', b'""') + b'"'
+
+    rows = [delimiter.join(map(field, record.split(FIELD_MARK))) for record in records]
+    path = folder / name
+    path.write_bytes(b"".join(row + b"\n" for row in [delimiter.join([b"text", b"who"]), *rows]))
+    return path
+
+
+def written_parquet(folder: Path, records: list[bytes]) -> Path:
+    """A value in each row, or none; the marks are letters."""
+    texts = pa.array([record or None for record in records], pa.binary()).cast(pa.string(), safe=False)
+    pq.write_table(pa.table({"text": texts}), folder / "a.parquet", compression="zstd", row_group_size=3)
+    return folder / "a.parquet"
+
+
+MARK, FIELD_MARK, LONGEST_RECORD = b"\n#\n", b"|", 24
+WRITERS: tuple[Callable[[Path, list[bytes]], Path], ...] = (
+    partial(written_lines, "b.jsonl"),
+    partial(written_lines, "b.txt.gz"),
+    partial(written_table, "b.csv", b","),
+    partial(written_table, "b.tsv", b"\t"),
+    written_parquet,
+)
 
 
 def read_packed(data: bytes, folder: Path) -> None:
@@ -313,7 +377,7 @@ def read_audit(data: bytes, folder: Path) -> None:
 # -- words -----------------------------------------------------------------------------------------------------------
 
 
-def read_words(data: bytes, folder: Path) -> None:
+def read_words(data: bytes, _folder: Path) -> None:
     """The compiled tokeniser, the one in Python, the counter and a plain reading by categories agree on any text."""
     tokeniser = TOKENISERS[(data[0] if data else 0) % len(TOKENISERS)]
     text = as_text(data[1:])
@@ -344,6 +408,7 @@ TARGETS = {
     "jsonl": Target(partial(read_texts, "a.jsonl")),
     "table": Target(read_tables),
     "lines": Target(partial(read_texts, "a.txt")),
+    "neighbours": Target(read_neighbours),
     "gzip": Target(read_packed, watched=("gzip", "_compression")),
     "docword": Target(partial(read_counts, "docword.a.txt", plain_entries)),
     "mtx": Target(partial(read_counts, "a.mtx", plain_market)),

@@ -3,6 +3,7 @@
     python attacks/mutation.py --record --processes 16                       # which tests run which functions
     python attacks/mutation.py --sample 1500 --seed 1 --processes 16 --out   # the sample, or what is left of it
     python attacks/mutation.py --sample 1500 --seed 1 --part 1/4             # a quarter of it
+    python attacks/mutation.py --sample 1500 --seed 1 --anew --out           # all of it, also what is stored
     python attacks/mutation.py --again 20                                    # of the killed, by the commit's hash
     python attacks/mutation.py --only privacy/curves.py                      # all mutants of one file
 
@@ -11,8 +12,9 @@ folder first, the fast ones first, until one fails; a test that fails where noth
 and results are kept in build/mutation, so that a run can be interrupted and continued; after a change of the code,
 remove that folder. `--out` stores the table (results/mutation.md) and the mutants with the tests that kill them and
 the commit at which they did (results/mutation.csv); what is stored there is not tried again while its code stands, so
-that a large sample can be tried in parts. A survivor gets a test, or a line in `survivors.toml` that says why no test
-can notice it. A mutant that breaks the import counts as nothing.
+that a large sample can be tried in parts. `--anew` tries those again too, each first against the test that
+killed it. A survivor gets a test, or a line in `survivors.toml` that says why no test can notice it. A mutant that
+breaks the import counts as nothing.
 """
 
 from __future__ import annotations
@@ -148,12 +150,16 @@ def record(plain: Path, paths: Sequence[str], markers: str, processes: int) -> N
 # -- what came out ---------------------------------------------------------------------------------------------------
 
 
+def found_since() -> list[dict[str, str]]:
+    """Read the results of runs that have not been stored yet."""
+    path = WORK / "results.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
 def results() -> list[dict[str, str]]:
     """What was stored, and what was found since."""
-    path = WORK / "results.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     void = (WORK / "void.txt").read_text(encoding="utf-8").splitlines() if (WORK / "void.txt").exists() else []
-    rows = {_key(row): row for row in [*read_csv(RESULTS / "mutation.csv"), *map(json.loads, lines)]}
+    rows = {_key(row): row for row in [*read_csv(RESULTS / "mutation.csv"), *found_since()]}
     return [row for row in rows.values() if row["test"] not in void and row["verdict"] != "unknown"]
 
 
@@ -236,24 +242,40 @@ def run(arguments: Namespace) -> int:
     if arguments.sample:
         mutants = sampled(mutants, arguments.sample, arguments.seed, {_key(row) for row in results()})
     part, parts = map(int, arguments.part.split("/"))
-    known = {_key(row) for row in results() if row["verdict"] != "survived" or not arguments.survivors}
-    jobs = []
-    for mutant in mutants[part - 1 :: parts]:
-        if mutant.key not in known:
-            tests = coverage.tests_of(mutant, uses, arguments.seconds, MOST_TESTS)
-            jobs.append((mutant, tests, 60.0 + 3.0 * sum(coverage.seconds[test] for test in tests)))
+    before = found_since() if arguments.anew else results()
+    known = {_key(row) for row in before if row["verdict"] != "survived" or not arguments.survivors}
+    left = [mutant for mutant in mutants[part - 1 :: parts] if mutant.key not in known]
     with tempfile.TemporaryDirectory(prefix="mutation-") as name, (WORK / "results.jsonl").open("a") as file:
-        if jobs:
-            check_collection(coverage.seconds, plain, Path(name).resolve())
-        for done, found in enumerate(tried(jobs, plain, Path(name).resolve(), arguments.processes), start=1):
-            mutant, verdict, test, seconds = found
+        folder = Path(name).resolve()
+
+        def note(mutant: Mutant, verdict: str, test: str, seconds: float) -> None:
             file.write(json.dumps(row_of(mutant, verdict, test, seconds)) + "\n")
             file.flush()
             shown = f"\n    - {mutant.before}\n    + {mutant.after}" if verdict not in NOTICED else f"  {test}"
             told = "argued" if verdict == "survived" and mutant.key in reasons else verdict
-            print(f"{done}/{len(jobs)} {told:8} {seconds:5.1f} s  {mutant.node}{shown}", file=sys.stderr, flush=True)
-        killers = sorted({row["test"] for row in results() if row["verdict"] in NOTICED})
-        useless = control(killers, plain, Path(name).resolve(), arguments.processes) if jobs else set()
+            print(f"{told:8} {seconds:5.1f} s  {mutant.node}{shown}", file=sys.stderr, flush=True)
+
+        if arguments.anew:
+            killers = {_key(row): row["test"] for row in results() if row["verdict"] == "killed"}
+            again = [(mutant, [killers[mutant.key]], 120.0) for mutant in left if mutant.key in killers]
+            again = [job for job in again if (plain / job[1][0].split("::")[0]).exists()]
+            noticed = set()
+            for found in tried(again, plain, folder / "again", arguments.processes):
+                if found[1] in NOTICED:
+                    noticed.add(found[0].key)
+                    note(*found)
+            left = [mutant for mutant in left if mutant.key not in noticed]
+        jobs = []
+        for mutant in left:
+            tests = coverage.tests_of(mutant, uses, arguments.seconds, MOST_TESTS)
+            jobs.append((mutant, tests, 60.0 + 3.0 * sum(coverage.seconds[test] for test in tests)))
+        print(f"{len(jobs)} mutants to try against all tests that run them", file=sys.stderr, flush=True)
+        if jobs:
+            check_collection(coverage.seconds, plain, folder)
+        for found in tried(jobs, plain, folder, arguments.processes):
+            note(*found)
+        killing = sorted({row["test"] for row in results() if row["verdict"] in NOTICED})
+        useless = control(killing, plain, folder, arguments.processes) if left or arguments.anew else set()
     if useless:
         void.open("a", encoding="utf-8").writelines(f"{test}\n" for test in sorted(useless))
         print(f"Fail without a bug, and are left out: {', '.join(sorted(useless))}. Run again.", file=sys.stderr)
@@ -281,6 +303,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="the i-th of n parts, as i/n")
     parser.add_argument("--only", default="", help="mutants whose file::function holds this text")
     parser.add_argument("--survivors", action="store_true", help="try again those that survived")
+    parser.add_argument("--anew", action="store_true", help="try again all, those that are stored too")
     parser.add_argument("--seconds", type=float, default=MOST_SECONDS, help="tests of a mutant, as recorded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", type=int, metavar="N", help="try N of the stored, killed mutants again")

@@ -24,7 +24,7 @@ TARGETS = (
 )  # fmt: skip
 """Modules that can break the guarantee, but for those of Spark and of the GPU, which need a cluster or a device.
 
-Of the sites all but transport.py and flower.py: they carry what is masked and signed, and are not trusted."""
+Of the sites all but transport.py: it carries what is masked and signed, and is not trusted."""
 
 OPERATORS = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),

@@ -1,14 +1,17 @@
 """Which tests run which functions of the library, and one change of it tried against the tests that run it.
 
 `Recorder` is a plug-in of pytest that notes the functions below the library that each test calls, and how long it
-takes. `Trial` is a run of tests in a fork of this process, which has the packages that take long to import already.
+computes. `Trial` is a run of tests in a fork of this process, which has the packages that take long to import.
+Limits are in seconds of computing, so that a verdict does not depend on what else the machine does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -33,6 +36,22 @@ THREADS = {
 }
 WITHIN = Path("src", "private_topics")
 NO_TESTS = 5  # exit code of pytest
+STANDSTILL, STILL = 120.0, 3.0  # seconds on the clock in which a trial computes no longer: it waits for ever
+
+
+def computing() -> float:
+    """Seconds that this process and the children it has waited for have computed."""
+    return sum(os.times()[:4])
+
+
+def computed_by(session: int) -> float:
+    """Seconds that the processes of a session have computed so far."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended since
+            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if int(fields[3]) == session else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Recorder:
@@ -54,7 +73,7 @@ class Recorder:
             sys.monitoring.restart_events()
             sys.monitoring.set_events(tool, events.PY_START if on else events.NO_EVENTS)
         else:
-            trace = (lambda frame, event, _: self.note(frame.f_code) and None) if on else None
+            trace = (lambda frame, _event, _: self.note(frame.f_code) and None) if on else None
             threading.settrace(trace)
             sys.settrace(trace)
 
@@ -71,8 +90,8 @@ class Recorder:
             return None
         return f"{code.co_filename[len(self.library) + 1 :]}::{code.co_qualname.split('.<locals>')[0]}"
 
-    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
-        self.called, self.passed, self.begun = set(), False, time.perf_counter()
+    def pytest_runtest_protocol(self) -> None:
+        self.called, self.passed, self.begun = set(), False, computing()
         self.watch(True)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -81,7 +100,7 @@ class Recorder:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.watch(False)
-        line = {"test": nodeid, "seconds": round(time.perf_counter() - self.begun, 3), "passed": self.passed}
+        line = {"test": nodeid, "seconds": round(computing() - self.begun, 3), "passed": self.passed}
         with self.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line | {"called": sorted(self.called)}) + "\n")
 
@@ -206,11 +225,12 @@ class Watch:
 
 
 class Trial:
-    """Tests in a fork, in the tree of a slot. `verdict` is None while it runs."""
+    """Tests in a fork, in the tree of a slot, for `limit` seconds of computing. `verdict` is None while it runs."""
 
     def __init__(self, slot: Slot, tests: Sequence[str], limit: float, *options: str) -> None:
         self.slot, self.limit, self.begun = slot, limit, time.perf_counter()
         self.options = options or ("-x",)
+        self.moved, self.computed = self.begun, 0.0
         self.current, self.report = slot.tree / "current.txt", slot.tree / "report.json"
         for path in (self.current, self.report):
             path.unlink(missing_ok=True)
@@ -229,14 +249,14 @@ class Trial:
 
     def verdict(self) -> tuple[str, str] | None:
         """What became of the mutant, and the test that decided it."""
-        done, _ = os.waitpid(self.child, os.WNOHANG)
-        if done == 0 and self.seconds < self.limit:
+        done, status = os.waitpid(self.child, os.WNOHANG)
+        if done == 0 and not self._waits_for_ever():
             return None
         if done == 0:
             os.killpg(self.child, signal.SIGKILL)
             os.waitpid(self.child, 0)
         at = self.current.read_text(encoding="utf-8") if self.current.exists() else ""
-        if done == 0:
+        if done == 0 or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
             return "timeout", at
         if not self.report.exists():
             return ("crash", at) if at else ("broken", "")
@@ -249,6 +269,13 @@ class Trial:
             return "broken", ""
         return "survived", ""
 
+    def _waits_for_ever(self) -> bool:
+        now = time.perf_counter()
+        if now - self.moved < STANDSTILL:
+            return False
+        before, self.computed, self.moved = self.computed, computed_by(self.child), now
+        return self.computed - before < STILL
+
     def failures(self) -> list[str]:
         """Wait for the end: the tests that failed, and the one that did not end."""
         while (verdict := self.verdict()) is None:
@@ -259,6 +286,7 @@ class Trial:
     def _run(self, tests: Sequence[str]) -> None:
         """In the child: forget the library that this process knows, and test the one of the tree."""
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(self.limit), resource.RLIM_INFINITY))
         log = os.open(self.slot.tree / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
         os.dup2(log, 2)

@@ -109,7 +109,7 @@ def quality_table(epsilon: float, draws: int) -> list[str]:
 
     kinds = {
         "one site alone": lambda draw: central(parts[draw]),
-        "pooled, central noise": lambda draw: central(train),
+        "pooled, central noise": lambda _: central(train),
         f"{SITES} sites, h = {SITES}": lambda draw: fitted(parts, SITES, epsilon, draw),
         f"{SITES} sites, h = {SITES // 2}": lambda draw: fitted(parts, SITES // 2, epsilon, draw),
     }

@@ -35,7 +35,7 @@ class Ours:
     def __init__(self, refine_steps: int | None = None) -> None:
         self.settings = {} if refine_steps is None else {"refine_steps": refine_steps}
 
-    def prepare(self, X: sp.csr_array, n_topics: int, threads: int, quick: bool) -> None:
+    def prepare(self, X: sp.csr_array, n_topics: int, threads: int, _quick: bool) -> None:
         from private_topics import SpectralLDA, make_lda_corpus
 
         self.X = X

@@ -27,6 +27,6 @@ def _item(entry: re.Match[str]) -> str:
 class ListedParameters(griffe.Extension):
     """Rewrites every docstring as it is read."""
 
-    def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = listed(obj.docstring.value)

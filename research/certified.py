@@ -86,8 +86,10 @@ def synthetic(name: str, documents: int, topics: int, alpha0: float) -> Problem:
 
 
 def fit(problem: Problem, configuration: int, epsilon: float, seed: int = 0) -> np.ndarray:
-    options = {"delta": problem.delta, "alpha0": problem.alpha0, "noise_seed": seed}
-    model = PrivateSpectralLDA(problem.topics, epsilon=epsilon, configuration=configuration, **options)
+    options = {"delta": problem.delta, "alpha0": problem.alpha0, "noise_seed": seed, "keep": "untested"}
+    model = PrivateSpectralLDA(
+        problem.topics, epsilon=epsilon, configuration=configuration, keep="untested", **options
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         return np.asarray(model.fit(problem.counts).components_)

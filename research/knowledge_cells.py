@@ -133,7 +133,7 @@ def fitted(counts: Any, asked: int, epsilon: float, draw: int, known: Any) -> An
 
     settings = {"epsilon": epsilon, "delta": 1e-6, "noise_seed": draw, "n_jobs": 1}
     with warnings.catch_warnings(action="ignore"):
-        return PrivateSpectralLDA(asked, **settings, knowledge=known).fit(counts)
+        return PrivateSpectralLDA(asked, **settings, knowledge=known, keep="untested").fit(counts)
 
 
 def measure(folder: Path, workers: int) -> None:

@@ -81,7 +81,9 @@ def forecast_split(case: Case) -> BudgetSplit:
 
 
 def fitted(case: Case, split: BudgetSplit, epsilon: float) -> PrivateSpectralLDA:
-    return PrivateSpectralLDA(case.topics, epsilon=epsilon, delta=DELTA, budget_split=split).fit(case.counts)
+    return PrivateSpectralLDA(case.topics, epsilon=epsilon, delta=DELTA, budget_split=split, keep="untested").fit(
+        case.counts
+    )
 
 
 def splits(draws: int, only: list[str] | None) -> None:

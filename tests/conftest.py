@@ -3,18 +3,27 @@
 import gzip
 import json
 import os
+import signal
 from pathlib import Path
+
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # its handlers break processes that are started beside it
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from private_topics.privacy.ledger.unledgered import UNLEDGERED
 from private_topics.privacy.randomness import NoiseStream
 
-# The first call of a kernel compiles it; examples come from a fixed sequence, so a failure is a failure everywhere.
-settings.register_profile("private-topics", deadline=None, derandomize=True)
+# The first call of a kernel compiles it, and the machine may be busy; examples come from a fixed sequence, so a
+# failure is a failure everywhere.
+settings.register_profile(
+    "private-topics", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("private-topics")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 UNLEDGERED.warned = True  # the tests fit many times without a ledger; those of the warning count for themselves
 

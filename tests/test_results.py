@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import stored
+from private_topics.engines.gpu.sums import ON_HOST
 from stored import ROOT, UNRECORDED
 
 FOLDERS = tuple(ROOT / name for name in ("attacks", "benchmarks", "research"))
@@ -45,6 +46,36 @@ def provenance(path: Path) -> str:
     if path.suffix == ".csv":
         return lines[0].removeprefix("# ")
     return lines[2] if lines[0].startswith("# ") else lines[0]
+
+
+def gpu_seconds() -> set[str]:
+    """The times of the stored run on a GPU, to a tenth of a second."""
+    text = (ROOT / "benchmarks" / "results" / "gpu.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:with|without|counts)[^|]*\| ([\d., ]+) \|$", text, re.MULTILINE)
+    return {f"{float(value):.1f} s" for row in rows for value in row.split(", ")}
+
+
+def gpu_times_told(text: str) -> list[str]:
+    """The times that a page tells in sentences, list items or cells that name an H200."""
+    parts = [part for part in re.split(r"\n\n|\n(?=- |\|)", text) if "H200" in part]
+    return [time for part in parts for time in re.findall(r"[\d.]+ s\b", re.sub(r"\d+ s and [\d.]+ GB", "", part))]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/gpu.md", "docs/scaling.md"])
+def test_what_pages_say_of_the_gpu_is_what_was_stored(page):
+    told = gpu_times_told((ROOT / page).read_text(encoding="utf-8"))
+    assert told
+    assert set(told) <= gpu_seconds()
+
+
+def test_the_guide_to_the_gpu_names_the_sums_that_stay_on_the_host_and_files_that_exist():
+    text = (ROOT / "docs" / "guide" / "gpu.md").read_text(encoding="utf-8")
+    assert [kind.__name__ for kind in ON_HOST] == ["FeatureStatistic", "WithWords", "Agreement"]
+    assert "are added up on the host: how many texts have words, the features of a fit with" in text
+    assert "and the [evidence](evidence.md) for topics." in text
+    files = re.findall(r"`((?:inference|engines)/[\w/.]+)`", text)
+    assert len(files) == 2
+    assert all((ROOT / "src" / "private_topics" / file).is_file() for file in files)
 
 
 def script_of(path: Path) -> Path:

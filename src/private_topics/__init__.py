@@ -27,12 +27,14 @@ if TYPE_CHECKING:
         InputError,
         LedgerError,
         ModelFileError,
+        NoWordsError,
         PrivacyError,
         PrivacyWarning,
     )
     from private_topics.estimators.class_shares import class_shares
     from private_topics.estimators.edited import Edits
     from private_topics.estimators.edits import block_words, drop_topics, merge_topics, name_topics, rename_topics
+    from private_topics.estimators.evidence import TopicEvidence, evidence_of
     from private_topics.estimators.export import export_topics, pyldavis_arguments
     from private_topics.estimators.likelihood import PrivateLikelihood, private_log_likelihood
     from private_topics.estimators.private import PrivateSpectralLDA
@@ -89,10 +91,19 @@ _HOMES = {
     "engines.sites.identities": ("SiteDirectory", "SiteIdentity"),
     "engines.sites.site": ("Site",),
     "engines.spark.counts": ("SparkCounts",),
-    "errors": ("EngineError", "InputError", "LedgerError", "ModelFileError", "PrivacyError", "PrivacyWarning"),
+    "errors": (
+        "EngineError",
+        "InputError",
+        "LedgerError",
+        "ModelFileError",
+        "NoWordsError",
+        "PrivacyError",
+        "PrivacyWarning",
+    ),
     "estimators.edited": ("Edits",),
     "estimators.edits": ("block_words", "drop_topics", "merge_topics", "name_topics", "rename_topics"),
     "estimators.class_shares": ("class_shares",),
+    "estimators.evidence": ("TopicEvidence", "evidence_of"),
     "estimators.export": ("export_topics", "pyldavis_arguments"),
     "estimators.private": ("PrivateSpectralLDA",),
     "estimators.private_topics": ("PrivateTopics",),
@@ -148,6 +159,7 @@ __all__ = [
     "InputError",
     "LedgerError",
     "ModelFileError",
+    "NoWordsError",
     "Plan",
     "PrivacyBudget",
     "PrivacyError",
@@ -171,6 +183,7 @@ __all__ = [
     "SpectralLDA",
     "Tokeniser",
     "Topic",
+    "TopicEvidence",
     "TopicWord",
     "VariationalLDA",
     "WordList",
@@ -182,6 +195,7 @@ __all__ = [
     "corpus_like",
     "document_completion_perplexity",
     "drop_topics",
+    "evidence_of",
     "export_topics",
     "find_topics",
     "fit_texts",

@@ -17,6 +17,10 @@ class PrivacyError(ValueError):
     """A request that would break, or could not be covered by, the stated guarantee."""
 
 
+class NoWordsError(PrivacyError):
+    """Next to no text holds a word, by a released number: the run stopped, and only that number was charged."""
+
+
 class LedgerError(PrivacyError):
     """A budget ledger cannot be read or written, or is not one: nothing was reserved, so nothing may be drawn."""
 

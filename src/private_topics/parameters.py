@@ -55,9 +55,10 @@ POSITIVE = _real(SMALLEST, LARGEST)
 CONSTRAINTS = {
     "n_components": _whole(1, MOST_NUMBERED_TOPICS),
     "alpha0": POSITIVE,
-    "refine_steps": _whole(0),
+    "refine_steps": _whole(0, 10_000),  # each has a part of the budget
     "n_jobs": Constraint(lambda value: isinstance(value, numbers.Integral) and value != 0, "a non-zero int"),
     "sampler": one_of("fast", "exact"),
+    "keep": one_of("seen", "all", "untested"),
     "engine": Constraint(
         lambda value: one_of(*ENGINES).allows(value) or hasattr(value, "exchange"), f"one of {ENGINES} or a Site"
     ),

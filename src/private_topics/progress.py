@@ -16,7 +16,7 @@ class Progress:
     def stage(self, name: str) -> None:
         """A stage begins."""
 
-    def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:
+    def documents(self, texts: Iterable[Item], what: str) -> Iterable[Item]:  # noqa: ARG002 (who shows them)
         """The same texts, watched while they are read."""
         return texts
 

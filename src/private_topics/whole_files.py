@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from private_topics.errors import InputError
+
 ONLY_MINE, AS_USUAL = 0o600, 0o666
 """Who may read the file: its owner, or anyone the umask allows."""
 
@@ -46,9 +48,19 @@ def whole_file(path: str | os.PathLike[str], *, mode: int = AS_USUAL) -> Iterato
 
 
 def write_whole_text(path: str | os.PathLike[str], text: str) -> None:
-    """UTF-8, with the line ends that `text` has."""
+    """Write UTF-8, with the line ends that `text` has."""
     with whole_file(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(encoded(text))
+
+
+def encoded(text: str) -> bytes:
+    """Return UTF-8; refuse what has none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            "A title, name or date has half of a surrogate pair, which no file of text can hold."
+        ) from None
 
 
 def _umask() -> int:

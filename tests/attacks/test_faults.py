@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hang_support import HANG
 from private_topics.cli import interrupts
 from private_topics.progress import Progress
 from private_topics.whole_files import whole_file, write_whole_text
@@ -28,7 +29,7 @@ on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="need
 def faults():
     options = ["--fits", "16", "--places", "5", "--at-once", "4", "--interrupts", "1", "--json"]
     quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, FAULTS, *options], capture_output=True, text=True, timeout=600, env=quiet)
+    done = subprocess.run([sys.executable, FAULTS, *options], capture_output=True, text=True, timeout=HANG, env=quiet)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -179,7 +180,7 @@ def test_what_objects_and_threads_raise_is_not_printed(options, debug):
     environment = {name: value for name, value in os.environ.items() if name != "PRIVATE_TOPICS_DEBUG"}
     environment |= {"PRIVATE_TOPICS_DEBUG": "1"} if debug else {}
     command = [sys.executable, "-c", DYING, "dies", *options]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANG)
     assert done.returncode == (130 if "--interrupt" in options else 0)
     assert (SECRET in done.stderr) == debug
     assert ("Traceback" in done.stderr) == debug

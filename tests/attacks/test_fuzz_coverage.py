@@ -40,7 +40,7 @@ def test_changed_seeds_are_read_or_refused(name, tmp_path):
     """A fixed few of what the fuzzer makes without end; there are refusals among them."""
     rng, seeds = random.Random(name), seeds_of(name, tmp_path)
     outcomes = {judged(name, changed(name, rng.choice(seeds), rng), tmp_path) for _ in range(CHANGES)}
-    assert "refused" in outcomes or name == "words"
+    assert "refused" in outcomes or name in ("words", "neighbours")
 
 
 @pytest.mark.parametrize("message", ["", f"a record says {SECRET}", "two\nlines"])
@@ -85,6 +85,31 @@ def test_a_reader_that_forgets_is_seen(name, broken, data, tmp_path, monkeypatch
     monkeypatch.setattr(fuzz_targets, broken, forgets)
     with pytest.raises(AssertionError):
         judged(name, data, tmp_path)
+
+
+NEIGHBOURS = [b"\n#\n".join([b"other", b'"a\nb"', b"second"]), b"\n#\n".join([b"x" * 90, b"first", b"second"])]
+
+
+@pytest.mark.parametrize("data", NEIGHBOURS)
+@pytest.mark.parametrize("flags", range(len(fuzz_targets.WRITERS)))
+def test_a_record_that_ends_the_reading_or_changes_others_is_seen(flags, data, tmp_path, monkeypatch):
+    data = bytes([flags]) + data
+    assert judged("neighbours", data, tmp_path) == "read"
+    real = fuzz_targets.open_texts
+    reads = iter([lambda found: found, lambda found: found[:-1]])
+    monkeypatch.setattr(fuzz_targets, "open_texts", lambda *given, **named: next(reads)(list(real(*given, **named))))
+    with pytest.raises(AssertionError, match="number of documents"):
+        judged("neighbours", data, tmp_path)
+    reads = iter([lambda found: found, lambda found: [*found[:-1], ("changed", None)]])
+    with pytest.raises(AssertionError, match="what others say"):
+        judged("neighbours", data, tmp_path)
+
+    def refuse(*_, **__):
+        raise InputError("it is longer than others")
+
+    monkeypatch.setattr(fuzz_targets, "open_texts", refuse)
+    with pytest.raises(AssertionError, match="ends the reading"):
+        judged("neighbours", data, tmp_path)
 
 
 def test_references_on_small_files():

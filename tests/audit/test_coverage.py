@@ -87,10 +87,10 @@ def test_releases_that_were_not_attacked_are_named():
 
 def test_releases_that_the_model_did_not_make_are_named_but_leave_nothing_out():
     facts, headline, page = shown(changed(releases=copy.deepcopy(statement()["releases"])[:-1]))
-    assert facts["not_in_model"] == ["refinement 1"]
+    assert facts["not_in_model"] == ["evidence"]
     assert facts["complete"]
     assert ALL in headline
-    assert "The audited fit also made: refinement 1." in page
+    assert "The audited fit also made: evidence." in page
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_large_vocabulary_takes_the_path_of_the_model():
     """The releases of a cut vocabulary, which no corpus of 200 words would make."""
     model = large_model()
     assert "unigram again" in names(model)
-    assert names(model)[-1] == "refinement 1"
+    assert names(model)[-2:] == ["refinement 1", "evidence"]
     X, groups = corpus_like(model, n_jobs=1)
     assert X.shape[1] == LARGE
     assert names(refitted(model, X, groups)) == names(model)
@@ -181,3 +181,13 @@ def test_settings_alone_make_a_corpus():
     X, groups = corpus_for(model, documents=None, words=50, per_user=2, seed=0)
     assert X.shape == (4_000, 50)
     assert len(np.unique(groups)) == 2_000
+
+
+def test_a_model_without_a_test_of_its_topics_is_audited_without_one():
+    X = make_lda_corpus(600, 40, 2, alpha0=0.1, random_state=0)[0]
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        of = {keep: PrivateSpectralLDA(2, epsilon=60.0, delta=1e-4, keep=keep).fit(X) for keep in (None, "untested")}
+    assert {keep: fresh(model).keep for keep, model in of.items()} == {None: None, "untested": "untested"}
+    of["untested"].set_params(keep=None)  # as a file of before has it
+    assert fresh(of["untested"]).keep == "untested"
+    assert "evidence" in names(of[None])

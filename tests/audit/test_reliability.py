@@ -84,7 +84,7 @@ def test_nothing_is_charged_and_the_model_stays_as_it_is(model, ledger):
     assert before == after
 
 
-def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch, tmp_path):
+def test_refits_have_no_ledger_and_say_that_they_are_not_private(monkeypatch):
     model = PrivateSpectralLDA(TOPICS, epsilon=20.0, **SETTINGS).fit(corpus())
     assert model.privacy_.private
     seen = []
@@ -315,13 +315,17 @@ def test_the_report_shows_it(model, found, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "used", "supported", "said"),
+    ("asked", "used", "supported", "above", "said"),
     [
-        (10, 10, 12, "enough"),
-        (10, 10, 4, "publicly known"),
-        (10, 1, 7, "suffices for 1 topic."),
-        (10, 3, 3, "one each"),
+        (10, 10, 12, 12, "12 directions: enough"),
+        (10, 10, 10, 9, "9 directions around their mean: enough"),
+        (10, 10, 4, 3, "3 directions around their mean, fewer than there are topics: the others are told apart by"),
+        (10, 10, 1, 0, "no direction around their mean, fewer than there are topics"),
+        (10, 1, 7, 7, "suffices for 1 topic."),
+        (10, 3, 3, 3, "one each"),
+        (10, 1, 1, 1, "1 direction: too few for topics, so there is one"),
+        (10, 1, 0, 0, "no direction: too few for topics, so there is one"),
     ],
 )
-def test_the_number_of_directions_is_explained(asked, used, supported, said):
-    assert said in directions_explained(asked, used, supported)
+def test_the_number_of_directions_is_explained(asked, used, supported, above, said):
+    assert said in directions_explained(asked, used, supported, above)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import time
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
+from hang_support import cpu_limit
 from private_topics import InputError
 from private_topics.audit import AuditResult, ReleaseAudit, WholeAudit, seal, sealed, verify
 from private_topics.audit.seal import BEGIN, SEAL, canonical
@@ -54,7 +54,7 @@ def test_every_number_is_covered():
     assert seal(sealed(result(), {"epsilon": 1.0})) != seal(content)
 
 
-def test_the_spelling_is_one(tmp_path):
+def test_the_spelling_is_one():
     content = sealed(result())
     again = json.loads(json.dumps(content, indent=3))
     shuffled = dict(reversed(list(again.items())))
@@ -81,10 +81,8 @@ def test_a_page_of_blanks_is_refused_at_once(tmp_path):
     """A million of them, where a search for a begin and an end could go back and forth."""
     path = tmp_path / "page"
     path.write_text(f"{SEAL} {'0' * 64} {BEGIN}" + " " * 10**6)
-    started = time.perf_counter()
-    with pytest.raises(InputError, match="holds no sealed audit"):
+    with cpu_limit(60.0), pytest.raises(InputError, match="holds no sealed audit"):
         verify(path)
-    assert time.perf_counter() - started < 5.0
 
 
 def test_bytes_are_refused(tmp_path):

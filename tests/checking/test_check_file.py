@@ -179,6 +179,86 @@ def test_a_category_or_a_number_of_records_is_no_unit(tmp_path: Path) -> None:
     assert any("--unit" in advice for advice in found.advice)
 
 
+PERSONS = ["user", "User", "userId", "user_id", "USERNAME", "patient", "PatientID", "author", "customer_no", "client"]
+PERSONS += [
+    "sender",
+    "from",
+    "From:",
+    "member",
+    "members",
+    "account",
+    "account_id",
+    "employee-nr",
+    "person",
+    "owner_email",
+]
+
+
+@pytest.mark.parametrize("name", PERSONS)
+@pytest.mark.parametrize("in_a_row", [1, 1_500], ids=["mixed", "sorted"])
+def test_a_field_that_is_called_like_people_is_found_whatever_it_holds(
+    name: str, in_a_row: int, tmp_path: Path
+) -> None:
+    """Also where the first thousand records are of one person, or a name is a long digest."""
+    rows = [
+        {
+            "id": n,
+            "cls": f"c{n % 40}",
+            "year": 1980 + n % 30,
+            name: f"{n // in_a_row % 50:0100}",
+            "text": f"{ENGLISH} {n}",
+        }
+        for n in range(2_000)
+    ]
+    found = check_file(written(tmp_path / "a.csv", as_table(rows, ",")))
+    assert (found.unit, found.unit_candidates, found.text_field) == (name, (name,), "text")
+
+
+CLASSES = [
+    "cls",
+    "class",
+    "category",
+    "Year",
+    "pubYear",
+    "date",
+    "created_at",
+    "birthdate",
+    "timestamp",
+    "month",
+    "genre",
+]
+CLASSES += [
+    "label",
+    "language",
+    "country",
+    "status",
+    "user_type",
+    "account_status",
+    "userCountry",
+    "patient_age",
+    "typ",
+]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_or_a_time_is_no_unit(name: str, tmp_path: Path) -> None:
+    rows = [{"id": n, name: f"v{n % 40}", "text": f"{ENGLISH} {n}"} for n in range(200)]
+    assert check_file(written(tmp_path / "a.jsonl", as_jsonl(rows))).unit_candidates == ()
+
+
+@pytest.mark.parametrize("value", ["{}", "{}-03-01", "{}-03-01T10:00", "1.3.{}", "03/01/{}"])
+def test_nor_are_values_that_are_years_or_days(value: str, tmp_path: Path) -> None:
+    rows = [{"id": n, "when": value.format(1980 + n % 40), "text": f"{ENGLISH} {n}"} for n in range(200)]
+    assert check_file(written(tmp_path / "a.jsonl", as_jsonl(rows))).unit_candidates == ()
+
+
+def test_the_plainest_name_of_people_comes_first(tmp_path: Path) -> None:
+    names = ["subject", "user_agent", "clientele", "thread", "author"]
+    rows = [{name: f"{name}{n % 30}" for name in names} | {"text": f"{ENGLISH} {n}"} for n in range(200)]
+    found = check_file(written(tmp_path / "a.jsonl", as_jsonl(rows)))
+    assert found.unit_candidates == ("author", "clientele", "subject", "thread")
+
+
 def test_what_is_given_is_not_guessed(tmp_path: Path) -> None:
     found = check_file(written(tmp_path / "a.jsonl", as_jsonl(records())), field="ward", unit="no")
     assert (found.text_field, found.unit, found.units) == ("ward", "no", 60)

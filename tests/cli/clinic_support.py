@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+from hang_support import FOREVER, HANG
 from private_topics import DurableLedger
 from private_topics.corpus.made_up.letters import write_letters
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
@@ -14,7 +15,6 @@ from private_topics.engines.sites.transport import self_signed
 COMMAND = [sys.executable, "-c", "from private_topics.cli import main; main()"]
 HOST = "127.0.0.1"
 WORDS = ["appointment", "bill", "car", "clean", "cold", "doctor", "food", "kind", "night", "nurse", "pain", "park"]
-TIME = 120.0
 
 
 class Clinics:
@@ -33,7 +33,7 @@ class Clinics:
         self.certificate, self.key = self_signed(HOST)
         (folder / "root.pem").write_bytes(self.certificate)
         (folder / "root.key").write_bytes(self.key)
-        self.processes = {}
+        self.processes, self.command = {}, COMMAND
 
     def start(self, name, port, **changed):
         """With a coordinator at this port."""
@@ -44,10 +44,11 @@ class Clinics:
         given = {
             "--output": self.model(name), "--sites": self.folder / "sites.json", "--topics": 1,
             "--identity": self.folder / f"{name}.key", "--vocabulary": self.folder / "words.txt",
-            "--knowledge": "none", "--ledger": self.folder / f"{name}.db", "--corpus": name, "--wait": 60,
+            "--knowledge": "none", "--ledger": self.folder / f"{name}.db", "--corpus": name,
+            "--wait": FOREVER, "--patience": FOREVER,
         } | {f"--{option}": value for option, value in changed.items()}  # fmt: skip
         options = [str(part) for pair in given.items() for part in pair]
-        command = [*COMMAND, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options, *anyway]
+        command = [*self.command, "sites", "fit", str(self.folder / f"{name}.jsonl"), *options, *anyway]
         self.processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def model(self, name):
@@ -58,7 +59,7 @@ class Clinics:
 
     def statuses(self):
         """What every process ended with, and its messages."""
-        messages = {name: process.communicate(timeout=TIME)[1] for name, process in self.processes.items()}
+        messages = {name: process.communicate(timeout=HANG)[1] for name, process in self.processes.items()}
         return {name: process.returncode for name, process in self.processes.items()}, messages
 
     def kill(self, name):

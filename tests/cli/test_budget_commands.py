@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from private_topics import DurableLedger, PrivacyBudget
 from private_topics.cli.app import app
+from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
 from private_topics.privacy.ledger.file import SCHEMA
 
 USERS, WORDS = 40, ("fever", "cough", "night", "knee", "pain", "walking")
@@ -149,6 +150,25 @@ def test_what_is_left_is_counted_in_runs_like_the_last(tmp_path: Path) -> None:
         ledger.reserve(PrivacyBudget(1.0, 1e-6), threshold_delta=1e-7)
     assert ledger.repeats() == 0
     assert "0 more runs like the last" in " ".join(shown(tmp_path / "budget.db").split())
+
+
+def test_a_run_that_was_given_up_says_so_and_what_it_was_charged(tmp_path: Path) -> None:
+    """A hundredth of its cost: a tenth of mu. It is not called unfinished, and no run like it is promised."""
+    ledger = DurableLedger.register(tmp_path / "budget.db", "letters", 3.0, 1e-5)
+    ledger.give_up(ledger.reserve(PrivacyBudget(1.0, 1e-6)), 0.01)
+    charged = gdp_epsilon(mu_of_budget(1.0, 1e-6) / 10.0, 1e-6)
+    page = shown(tmp_path / "budget.db")
+    row = next(line for line in page.splitlines() if line.split()[:1] == ["1"])
+    assert f"{charged:.4g}" in row.split()
+    assert "1" not in row.split()[1:]
+    text = " ".join(page.split())
+    assert "given up" in text
+    assert "epsilon 1 was reserved" in text
+    assert "not finished" not in text
+    assert "more runs like the last" not in text
+    (book,) = json.loads(ran("budget", "show", tmp_path / "budget.db", "--json").stdout)
+    assert book["runs"][0]["epsilon_charged"] == pytest.approx(charged, rel=1e-6)
+    assert book["runs_left_like_last"] is None
 
 
 def test_a_total_that_adds_up_is_not_explained_away(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_a_fit_with_a_list_of_ones_own(folder: Path, tmp_path: Path) -> None:
     summary = json.loads(result.stdout)
     listed = private_topics.read_word_list(folder / "words.txt")
     assert summary["words"] == 80
-    assert summary["privacy"]["releases"][0]["name"] == "candidate words"
-    assert summary["privacy"]["releases"][0]["coordinates"] == len(listed)
+    assert summary["privacy"]["releases"][1]["name"] == "candidate words"
+    assert summary["privacy"]["releases"][1]["coordinates"] == len(listed)
     assert any(listed.digest in fact for fact in summary["privacy"]["public"])
     (row,) = ledger.entries()
     assert row.settings["candidates"] == "words.txt"
@@ -46,7 +46,8 @@ def test_a_fit_with_a_list_of_ones_own(folder: Path, tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "candidate words" in page
     assert "candidates.md" in page
-    assert "Before the graph begins, with noise of their own: candidate words (10.0%)." in " ".join(page.split())
+    before = "units with words (1.0%), candidate words (10.0%)."
+    assert f"Before the graph begins, with noise of their own: {before}" in " ".join(page.split())
 
 
 def test_the_vocabulary_command_takes_candidates(folder: Path, tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fit(folder: Path, output: str, *more: object) -> object:
     source, words = folder / "texts.jsonl", folder / "words.txt"
-    return ran("fit", source, "--vocabulary", words, "-k", 3, "--epsilon", 60, *more, "-o", folder / output)
+    return ran(
+        "fit", source, "--vocabulary", words, "-k", 3, "--epsilon", 60, "--keep", "all", *more, "-o", folder / output
+    )
 
 
 def test_blocked_words_of_a_fit_are_not_in_its_model(folder: Path) -> None:

@@ -23,8 +23,12 @@ FIT = [
     r"What cannot be read counts as empty: `private-topics check` looks at a file beforehand\.",
     r"Public knowledge: english \(SHA-256 [0-9a-f]{64}\); the guarantee covers no text that went into it\.",
     r"(?:warning: At this budget the model carries \d+ of the 10 topics asked for; [a-zA-Z_.,;: ]+\n)?"
+    r"(?:warning: The documents show \d+ of the \d+ topics that the fit made, [a-z]+ [a-zA-Z=\(\)'\-,;: ]+\.\n)?"
     r"Wrote (\d+) topics? over ([\d,]+) words to enron\.model\.",
     r"\(3, 1e-06\)-differential privacy for 15,232 documents, proved; epsilon spent 3\.",
+    r"No ledger: what this run spent is added to no total\. [a-zA-Z -]+\.",
+    r"\d+ of \d+ topics are seen in the texts beyond doubt\. Together the topics make words that were held back "
+    r"\d+ % easier to foretell than word frequencies do\.",
 ]
 LOOKED_AT = re.compile(
     r"^hint: [a-zA-Z ]+ are among the top words \(([\w, ]+?)(?: and \d+ more)?\): [a-zA-Z ,-]+\.\n"

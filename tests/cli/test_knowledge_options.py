@@ -55,7 +55,7 @@ def test_english_knowledge_and_its_words_are_the_default(
     digest = shipped("english").digest
     assert "Vocabulary: chosen from the public word list 'english' (50,000 words, SHA-256 " in said
     assert [line for line in said.splitlines() if line.startswith(f"Public knowledge: english (SHA-256 {digest})")]
-    assert (statement["configuration"], statement["releases"][0]["name"]) == ("informed", "candidate words")
+    assert (statement["configuration"], statement["releases"][1]["name"]) == ("informed", "candidate words")
     assert any(digest in fact for fact in statement["public"])
     assert statement["not_covered"][-1] == IN_KNOWLEDGE
     (row,) = ledger.entries()
@@ -64,14 +64,17 @@ def test_english_knowledge_and_its_words_are_the_default(
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert digest in page
     assert IN_KNOWLEDGE in page
-    assert "Before the graph begins, with noise of their own: candidate words (10.0%)." in " ".join(page.split())
+    assert (
+        "Before the graph begins, with noise of their own: units with words (1.0%), candidate words (10.0%)."
+        in " ".join(page.split())
+    )
     ran("report", tmp_path / "model", tmp_path / "model", "-o", tmp_path / "two.html")
 
 
 def test_none_is_the_fit_without_it(folder: Path, tmp_path: Path) -> None:
     statement, said = fitted(folder, tmp_path, "--knowledge", "none")
     assert "Public knowledge: none." in said
-    assert (statement["configuration"], statement["releases"][0]["name"]) == ("sequential", "vocabulary")
+    assert (statement["configuration"], statement["releases"][1]["name"]) == ("sequential", "vocabulary")
     assert IN_KNOWLEDGE not in statement["not_covered"]
 
 
@@ -112,13 +115,14 @@ def test_which_candidates_are_meant(folder: Path) -> None:
         assert isinstance(chosen(named, known), private_topics.PrivateVocabulary)
 
 
+@pytest.mark.slow
 def test_a_public_corpus_is_added(folder: Path, tmp_path: Path) -> None:
     statement, said = fitted(folder, tmp_path, "--public-corpus", folder / "public.jsonl.gz", "--field", "text")
     assert "Public knowledge: english + 400 public texts (SHA-256 " in said
     assert any("word vectors from 400 public texts (SHA-256 " in fact for fact in statement["public"])
     alone, said = fitted(folder, tmp_path, "--public-corpus", folder / "public.jsonl.gz", "--knowledge", "none")
     assert "Public knowledge: 400 public texts (SHA-256 " in said
-    assert alone["releases"][0]["name"] == "vocabulary"
+    assert alone["releases"][1]["name"] == "vocabulary"
     same = run(
         "fit", folder / "letters.jsonl.gz", "--public-corpus", folder / "letters.jsonl.gz", "-o", tmp_path / "x"
     )
@@ -128,9 +132,10 @@ def test_a_public_corpus_is_added(folder: Path, tmp_path: Path) -> None:
 
 def test_a_list_that_the_default_does_not_know_is_fitted_without_it(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text("zqzqx\nxqzqz\nnursezq\n")
-    statement, said = fitted(folder, tmp_path, "--vocabulary", tmp_path / "w.txt")
-    assert "Public knowledge: none." in said
-    assert statement["configuration"] == "sequential"
+    done = run("fit", folder / "letters.jsonl.gz", "--vocabulary", tmp_path / "w.txt", "--epsilon", 10, "--anyway",
+               "-o", tmp_path / "x")  # fmt: skip
+    assert "Public knowledge: none." in done.stderr
+    assert "have any of the words that are looked for" in done.stderr
     asked = run("fit", folder / "letters.jsonl.gz", "--vocabulary", tmp_path / "w.txt", "--knowledge", "english",
                 "-o", tmp_path / "x")  # fmt: skip
     assert asked.exit_code == 1

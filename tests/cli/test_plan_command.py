@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 from typer.testing import CliRunner
@@ -50,6 +51,24 @@ def test_a_small_corpus_is_told_what_knowledge_does_for_it_and_what_it_lacks():
     assert "without it about 1" in text
     for release in expected.releases:
         assert re.search(rf"{release.name} +{release.share:.1%}", text)
+
+
+def test_topics_that_would_be_uninformative_are_not_promised():
+    """The model would have all of them, with an error of 1, which the page itself calls uninformative."""
+    given = ("--documents", 3_000, "--words", 2_000, "-k", 50)
+    text = ran(*given)
+    assert re.search(r"informed +yes +50 +1 +150,000 +not its own", text)
+    assert "50 topics can be written, but would not be the corpus's own" in text
+    assert "50 of 50" not in text
+    assert "Expected to win" not in text
+    assert "No configuration is expected to find the corpus's own topics; informed would write 50" in text
+    facts = json.loads(ran(*given, "--json"))
+    assert (facts["expected_topics"], facts["informative"], facts["enough"]) == (50, False, False)
+    more = int(re.search(r"For topics of its own: about ([\d,]+) documents", text)[1].replace(",", ""))
+    more_text = ran("--documents", math.ceil(1.05 * more), *given[2:])
+    assert "about 50 of 50 topics." in more_text
+    assert "Expected to win: informed, 50 topics" in more_text
+    assert json.loads(ran("--documents", 100_000, *given[2:], "--json"))["informative"]
 
 
 def test_where_knowledge_does_not_help_either_that_is_said_with_what_would():

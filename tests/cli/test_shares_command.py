@@ -17,6 +17,7 @@ from rich.console import Console
 from private_topics.corpus.made_up.letters import make_letters
 from private_topics.estimators.saving import load
 from private_topics.evaluation.labels import labels_of
+from private_topics.privacy.ledger.durable import DurableLedger
 
 LETTERS = 2_000
 WARDS = ("north", "south", "quixotic")
@@ -139,3 +140,16 @@ def test_refused_before_it_is_charged(folder: Path, options: list[str], message:
     assert result.exit_code in (1, 2)
     assert message in result.stderr
     assert ran("budget", "show", folder / "budget.db").stdout == before
+
+
+def test_a_ledger_that_does_not_list_the_fit_is_not_charged(folder: Path) -> None:
+    ran("budget", "register", folder / "budget.db", "--corpus", "other", "--epsilon", 50, "--delta", 1e-3)
+    other = ["--ledger", folder / "budget.db", "--corpus", "other"]
+    asked = ["shares", folder / "model", folder / "letters.jsonl", "--by", "ward", "--classes", "north", *other]
+    refused = run(*asked, "--delta", 1e-5)
+    assert refused.exit_code == 1
+    assert "does not list the fit of this model" in refused.stderr
+    assert "--unlisted-model" in refused.stderr
+    assert DurableLedger(folder / "budget.db", "other").entries() == ()
+    ran(*asked, "--delta", 1e-5, "--unlisted-model")
+    assert len(DurableLedger(folder / "budget.db", "other").entries()) == 1

@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from clinic_support import COMMAND, HOST, TIME, WORDS, Clinics
+from clinic_support import COMMAND, HOST, WORDS, Clinics
 from command_support import ran, run
 from dying_coordinator import LAST_ROUND
+
+from hang_support import FOREVER, HANG, until
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
@@ -30,7 +31,8 @@ NAMES = ["clinic-1", "clinic-2", "clinic-3"]
 
 
 @pytest.fixture
-def clinics(tmp_path):
+def clinics(tmp_path, monkeypatch):
+    monkeypatch.setattr("private_topics.engines.sites.transport.HELLO_SECONDS", FOREVER)
     made = Clinics(tmp_path)
     yield made
     made.close()
@@ -58,10 +60,10 @@ def killing(listener, clinics, name, round_number, kind, *, after):
 
 def coordinated(clinics, wrapped=lambda listener: listener.ask):
     """The coordinator here, the sites as processes."""
-    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=FOREVER) as listener:
         for name in NAMES:
             clinics.start(name, listener.port)
-        assert listener.wait(TIME) == NAMES
+        assert listener.wait(HANG) == NAMES
         coordinator = SiteCoordinator(clinics.directory, wrapped(listener))
         try:
             coordinator.run()
@@ -96,30 +98,25 @@ def test_a_site_that_is_killed_is_left_out_and_the_others_finish(clinics, round_
 
 @pytest.mark.process
 def test_a_coordinator_that_is_killed_ends_every_fit_and_what_was_charged_stays(clinics):
-    folder = clinics.folder
-    command = [*COMMAND, "sites", "coordinate", "--sites", str(folder / "sites.json"), "--listen", f"{HOST}:0"]
-    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as coordinator:
-        port = int(coordinator.stderr.readline().split("port ")[1].split()[0])
+    command = [sys.executable, str(DYING), str(clinics.folder), "all have sent"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as coordinator:
+        port = int(coordinator.stdout.readline())
         for name in NAMES:
             clinics.start(name, port)
-        end = time.monotonic() + TIME
-        while not clinics.charged("clinic-1") and time.monotonic() < end:
-            time.sleep(0.05)
-        coordinator.kill()
-    statuses, messages = clinics.statuses()
+        statuses, messages = clinics.statuses()
+    assert coordinator.returncode == -signal.SIGKILL
     assert set(statuses.values()) == {1}
     assert all("What was charged stays charged." in text for text in messages.values())
     assert not any("Traceback" in text for text in messages.values())
     assert not any(clinics.model(name).exists() for name in NAMES)
-    assert clinics.charged("clinic-1") == 1
+    assert [clinics.charged(name) for name in NAMES] == [1, 1, 1]
 
 
 @pytest.mark.process
 def test_a_coordinator_that_is_killed_before_the_first_round_costs_nothing(clinics):
     folder = clinics.folder
     command = [*COMMAND, "sites", "coordinate", "--sites", str(folder / "sites.json"), "--listen", f"{HOST}:0"]
-    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key")]
+    command += ["--certificate", str(folder / "root.pem"), "--key", str(folder / "root.key"), "--wait", str(FOREVER)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as coordinator:
         port = int(coordinator.stderr.readline().split("port ")[1].split()[0])
         for name in NAMES[:2]:  # it waits for the third
@@ -167,10 +164,9 @@ def test_a_site_that_is_restarted_in_a_fit_is_left_out_and_pays_once(clinics):
             if first.kind == "begin" and first.number("round") == 3 and not again:
                 clinics.kill("clinic-2")
                 clinics.processes.pop("clinic-2").communicate()
-                while "clinic-2" in listener._there():
-                    time.sleep(0.01)
+                until(lambda: "clinic-2" not in listener._there())
                 clinics.start("clinic-2", listener.port)
-                again.append(clinics.processes["clinic-2"].wait(TIME))
+                again.append(clinics.processes["clinic-2"].wait(HANG))
             return listener.ask(messages)
 
         return ask
@@ -189,16 +185,35 @@ def test_a_site_that_is_restarted_in_a_fit_is_left_out_and_pays_once(clinics):
 
 
 @pytest.mark.process
+def test_every_site_must_give_the_same_alpha0_and_the_model_has_it(clinics):
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=FOREVER) as listener:
+        for name, alpha0 in zip(NAMES, (0.25, 0.25, 0.5), strict=True):
+            clinics.start(name, listener.port, alpha0=alpha0)
+        assert listener.wait(HANG) == NAMES
+        coordinator = SiteCoordinator(clinics.directory, listener.ask)
+        coordinator.run()
+    statuses, messages = clinics.statuses()
+    assert coordinator.left == ["clinic-3"]
+    assert statuses == {"clinic-1": 0, "clinic-2": 0, "clinic-3": 1}, messages
+    assert "This site was left out: its vocabulary, settings" in messages["clinic-3"]
+    assert [clinics.charged(name) for name in NAMES] == [1, 1, 0]
+    for name in NAMES[:2]:
+        model = load(clinics.model(name))
+        assert model.alpha0 == 0.25
+        assert model.doc_topic_prior_.sum() == pytest.approx(0.25)
+
+
+@pytest.mark.process
 def test_a_wrong_certificate_and_another_vocabulary(clinics):
     """One site trusts another certificate and never comes; of the others one has other words: too few are left."""
     other, _ = self_signed(HOST)
     (clinics.folder / "other.pem").write_bytes(other)
     (clinics.folder / "more.txt").write_text("".join(f"{word}\n" for word in [*WORDS, "letter"]))
-    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=FOREVER) as listener:
         clinics.start("clinic-1", listener.port)
         clinics.start("clinic-2", listener.port, vocabulary=clinics.folder / "more.txt")
-        clinics.start("clinic-3", listener.port, root=clinics.folder / "other.pem", wait=3)
-        listener.wait(20.0)
+        clinics.start("clinic-3", listener.port, root=clinics.folder / "other.pem")
+        until(lambda: listener.wait(0.0) == NAMES[:2])
         with pytest.raises(EngineError, match="1 of 3 sites are left and 2 are needed"):
             SiteCoordinator(clinics.directory, listener.ask).run()
     statuses, messages = clinics.statuses()
@@ -224,24 +239,6 @@ def test_keys_and_the_file_of_all_sites(tmp_path):
     ran("sites", "certificate", HOST, "-o", tmp_path / "c.pem", "--key", tmp_path / "c.key")
     assert os.stat(tmp_path / "c.key").st_mode & 0o077 == 0
     SiteListener(directory, f"{HOST}:0", (tmp_path / "c.pem").read_bytes(), (tmp_path / "c.key").read_bytes())
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ([], "Give either --coordinator or"),
-        (["--coordinator", "a:1", "--supernode", "b:1"], "Give either --coordinator or"),
-        (["--coordinator", "a:1"], "--coordinator needs --root"),
-    ],
-    ids=["neither", "both", "no certificate"],
-)
-def test_to_whom_a_site_talks_is_asked_before_anything_is_read(tmp_path, given, message):
-    """None of the files that are named is there."""
-    nowhere = [tmp_path / name for name in ("letters.jsonl", "model", "sites.json", "key", "words")]
-    named = zip(("--output", "--sites", "--identity", "--vocabulary"), nowhere[1:], strict=True)
-    options = [part for pair in named for part in pair]
-    done = run("sites", "fit", nowhere[0], *options, *given)
-    assert message in done.output
 
 
 def test_files_that_exist_are_not_replaced(tmp_path):
@@ -280,6 +277,7 @@ def test_a_file_of_sites_that_is_missing_or_no_json(tmp_path):
         SiteDirectory.read(tmp_path / "sites.json")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -305,10 +303,10 @@ def test_what_a_site_would_refuse_later_is_refused_before_it_connects(clinics, g
 @pytest.mark.parametrize("odd", [False, True], ids=["all refuse", "one goes on anyway"])
 def test_a_hopeless_fit_is_refused_by_all_sites_before_anything_is_charged(clinics, odd):
     """Where one was told to go on, it is found to differ before that."""
-    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=TIME) as listener:
+    with SiteListener(clinics.directory, f"{HOST}:0", clinics.certificate, clinics.key, patience=FOREVER) as listener:
         for name in NAMES:
             clinics.start(name, listener.port, topics=9, epsilon=0.01, anyway=odd and name == "clinic-2")
-        listener.wait(TIME)
+        listener.wait(HANG)
         coordinator = SiteCoordinator(clinics.directory, listener.ask)
         with pytest.raises(EngineError):
             coordinator.run()

@@ -6,7 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from clinic_support import COMMAND, TIME
+from clinic_support import COMMAND
+
+from hang_support import HANG
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.process
 
 def demonstrated(folder, *options):
     command = [*COMMAND, "sites", "demo", "-o", str(folder), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * TIME)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

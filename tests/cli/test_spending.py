@@ -87,7 +87,7 @@ def test_a_word_list_that_was_paid_for_is_not_replaced(folder: Path) -> None:
 
 
 def test_how_a_file_is_read_is_said_whatever_it_says(folder: Path) -> None:
-    (folder / "other.jsonl").write_text('{"no": "such field"}\n' * 300)
+    (folder / "other.jsonl").write_text('{"no": "such field"}\n' * 200)
     said = []
     for source in ("letters.jsonl.gz", "other.jsonl"):
         result = ran("fit", folder / source, *LIST, "--anyway", "--refine-steps", 0, "-o", folder / f"{source}.model")
@@ -140,3 +140,30 @@ def test_wrong_settings_of_a_file_name_their_options(folder: Path) -> None:
         refused = run("fit", folder / "letters.jsonl.gz", option, value, "-o", folder / "x")
         assert refused.exit_code == 1
         assert option in refused.stderr
+
+
+# -- whether anybody adds up -----------------------------------------------------------------------------------------
+
+WITHOUT = "No ledger: what this run spent is added to no total."
+
+
+def test_a_run_without_a_ledger_says_so_once(folder: Path) -> None:
+    """The same for every corpus: `fit`, `shares` and `vocabulary private` spend, and nothing adds that up."""
+    letters, paid = folder / "letters.jsonl.gz", ("--epsilon", 20, "--delta", 1e-5)
+    model, words = folder / "model", folder / "words.txt"
+    commands: list[tuple[Any, ...]] = [
+        ("fit", letters, *LIST, *paid, "--refine-steps", 0, "--anyway", "-o", model),
+        ("shares", model, letters, "--by", "ward", "--classes", "north", *paid),
+        ("vocabulary", "private", letters, *paid, "-o", words),
+    ]
+    for command in commands:
+        assert ran(*command).stderr.count(WITHOUT) == 1
+        again = () if command[0] == "shares" else ("--force",)
+        assert WITHOUT not in ran(*command, *again, "-q").stderr
+    charged = "--ledger", folder / "budget.db", "--corpus", "letters"
+    for command in commands:
+        again = () if command[0] == "shares" else ("--force",)
+        said = ran(*command, *again, *charged).stderr
+        assert said.count("is left for 'letters'") == 1
+        assert WITHOUT not in said
+    assert WITHOUT not in ran("fit", letters, "--no-privacy", "--force", "-o", model).stderr

@@ -24,6 +24,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.task.maxFailures": "3",
     "spark.driver.maxResultSize": "5m",  # a tile is 4 MiB: two in one result would fail
+    "spark.network.timeout": "1800s",  # a machine that is busy has lost nobody
     "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
 }
 

@@ -20,6 +20,7 @@ from private_topics.engines.spark.session import Broadcasts
 from private_topics.fits.choice import FITS
 from private_topics.sums import unit_sums
 from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.evidence import SIXTEENTH, Agreement, Learnt
 from private_topics.sums.features import FeatureStatistic
 from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms, deviations_from
 from private_topics.sums.unit_sums import UnitSum
@@ -84,6 +85,10 @@ def every_unit_sum() -> dict[str, UnitSum]:
     rest = np.vstack([frame, -np.ones(5)])  # with a row for all other words
     more = {
         "TopicStatistic on some words": some,
+        "Learnt": Learnt(some),
+        "Agreement": Agreement(
+            np.ascontiguousarray(topics.T), np.full(4, 0.25), topics.mean(axis=0), SIXTEENTH, step
+        ),
         "FrameNormHistograms with a rest": unit_sums.FrameNormHistograms(words, rest, step),
         "ClippedFrameMoments with a rest": unit_sums.ClippedFrameMoments(
             words, rest, N_DOCUMENTS, 0.1, 0.1, step, step, step
@@ -95,7 +100,9 @@ def every_unit_sum() -> dict[str, UnitSum]:
 def kinds_of_sums() -> set[str]:
     """The names of all sums that a fit on any engine may ask for."""
     fits = [fit for fit in FITS.values() if fit.any_engine and fit.model is not None]
-    return {release.unit_sum.__name__ for fit in fits for release in fit.releases}
+    return {release.unit_sum.__name__ for fit in fits for release in fit.releases} | {
+        kind.__name__ for fit in fits if fit.tested for kind in (Learnt, Agreement)
+    }
 
 
 def fitted(X: Any, groups: Any = None, **settings: Any) -> Any:
@@ -170,7 +177,7 @@ class KillsItsExecutor(Wrapped):
 
 
 class Straggles(Wrapped):
-    """The first process that comes here is slow; everybody leaves a note with the number of its attempt."""
+    """The first process that comes here never ends by itself; all leave a note with the number of their attempt."""
 
     def disturb(self) -> None:
         from pyspark import TaskContext
@@ -178,7 +185,7 @@ class Straggles(Wrapped):
         context = TaskContext.get()
         Path(self.folder, f"partition {context.partitionId()} attempt {context.attemptNumber()}").touch()
         if once(self.folder, "straggler"):
-            time.sleep(30)
+            time.sleep(1e5)
 
 
 class Fails(Wrapped):

@@ -9,6 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1]))  # the support of all tests, which pytest finds by itself
+
 from engine_support import N_WORDS, Straggles, counts, every_unit_sum, frame_of
 from standalone_cluster import JAVA_OPTIONS, standalone_cluster
 
@@ -26,6 +29,7 @@ SETTINGS = {
     "spark.speculation.interval": "50ms",
     "spark.speculation.quantile": "0.5",
     "spark.speculation.efficiency.enabled": "false",
+    "spark.network.timeout": "1800s",  # a machine that is busy has lost nobody
     "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
 }
 
@@ -33,7 +37,6 @@ SETTINGS = {
 def main(folder: str) -> None:
     from pyspark.sql import SparkSession
 
-    sys.path.append(str(Path(__file__).parents[1]))  # the support of all tests, which pytest finds by itself
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     unit_sum = every_unit_sum()["ClippedFrameMoments"]
     notes = Path(folder, "notes")

@@ -9,10 +9,11 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from hang_support import HANG, until
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # they live for seconds: compile fast
@@ -53,14 +54,9 @@ def _daemon(name: str, options: list[str], log: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(HANG)
 
 
-def _found(pattern: re.Pattern[str], log: Path, seconds: float = 120.0) -> str:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        match = pattern.search(log.read_text(encoding="utf-8", errors="replace"))
-        if match:
-            return match[1]
-        time.sleep(0.1)
-    raise TimeoutError(f"the Spark master did not start: see {log}")
+def _found(pattern: re.Pattern[str], log: Path) -> str:
+    until(lambda: pattern.search(log.read_text(encoding="utf-8", errors="replace")))
+    return pattern.findall(log.read_text(encoding="utf-8", errors="replace"))[0]

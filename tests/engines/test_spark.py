@@ -14,6 +14,7 @@ import pytest
 from engine_support import N_WORDS, counts, fitted, frame_of, refuse_to_tokenise, sent_by, shuffled, users
 from typer.testing import CliRunner
 
+from hang_support import HANG
 from private_topics import SpectralLDA
 from private_topics.cli import app
 from private_topics.corpus.counts.blocks import write_parquet_block
@@ -215,7 +216,7 @@ def test_the_command_line_starts_a_session_at_a_master(spark_is_there, tmp_path)
         "-q",
     ]
     command += ["--engine", "spark", "--master", "local[1]", "--epsilon", "5", "--refine-steps", "0", "--json"]
-    run = subprocess.run([*command, "-o", str(tmp_path / "m.model")], capture_output=True, text=True, timeout=300)
+    run = subprocess.run([*command, "-o", str(tmp_path / "m.model")], capture_output=True, text=True, timeout=HANG)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["privacy"]["n_units"] == counts().shape[0]
 

@@ -28,6 +28,7 @@ from engine_support import (
     users,
 )
 
+from hang_support import HANG
 from private_topics import DurableLedger
 from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
@@ -35,6 +36,7 @@ from private_topics.engines.spark import corpus as engine
 from private_topics.engines.spark.corpus import SparkCorpus, SparkCounts
 from private_topics.errors import EngineError, InputError
 from private_topics.progress import Progress
+from private_topics.sums.evidence import Learnt
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.xdist_group("spark")]
 UNIT_SUM = "ClippedFrameMoments"
@@ -82,7 +84,7 @@ def test_an_executor_killed_in_the_middle_of_a_fit_changes_nothing(spark):
 def test_a_task_that_runs_twice_counts_once(spark_is_there, tmp_path):
     """The straggler's speculative copy ends first; both attempts have added the same parts."""
     script = Path(__file__).with_name("run_speculation.py")
-    run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=600)
+    run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=HANG)
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout.splitlines()[-1])
     assert any(note.endswith("attempt 1") for note in found["notes"]), "Spark made no second attempt"
@@ -105,7 +107,8 @@ def test_the_ledger_after_a_task_that_always_fails(spark, tmp_path, monkeypatch,
     total = SparkCorpus.total
 
     def failing_total(self, unit_sum):
-        return total(self, Fails(unit_sum, str(tmp_path)) if type(unit_sum).__name__ == failing else unit_sum)
+        asked = unit_sum.of if isinstance(unit_sum, Learnt) else unit_sum
+        return total(self, Fails(unit_sum, str(tmp_path)) if type(asked).__name__ == failing else unit_sum)
 
     monkeypatch.setattr(SparkCorpus, "total", failing_total)
     with pytest.raises(EngineError):

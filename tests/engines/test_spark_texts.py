@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import pickle
-import time
 import warnings
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +21,7 @@ from engine_support import (
     sent_by,
 )
 
+from hang_support import until
 from private_topics import DurableLedger, PrivacyWarning, PrivateSpectralLDA
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.made_up.letters import make_letters
@@ -108,9 +108,7 @@ def nothing_left(spark):
 
 def files_left(text, at_most=0):
     """Files of Spark that still hold a text. Executors are told to forget, and not waited for, but here."""
-    deadline = time.monotonic() + 20
-    while len(files_with(text)) > at_most and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: len(files_with(text)) <= at_most)
     return files_with(text)
 
 
@@ -214,7 +212,7 @@ def stops(texts, error):
         (lambda: [(SECRET, "u"), ("pain", "u")], WORDS),
         (lambda: [*LETTERS, (SECRET, None)], WORDS),
         (lambda: [SECRET] * 150 + [("pain", "u")], WORDS),
-        (lambda: [*LETTERS, (SECRET, 3)], WORDS),
+        (lambda: [*LETTERS, (SECRET, 5.5)], WORDS),
         (lambda: [*LETTERS, SECRET.encode()], WORDS),
         (lambda: stops([(SECRET, "u"), *LETTERS], InputError("the file is truncated")), WORDS),
         (lambda: stops([(SECRET, "u"), *LETTERS], KeyError("of the caller")), WORDS),

@@ -205,6 +205,7 @@ STAGES = {
     "PrivateSpectralLDA": [
         *("unigram", "second moment", "moments inside the frame"),
         *(f"refinement {number} of 4" for number in range(1, 5)),
+        "evidence",
     ],
     "PrivateVariationalLDA": [f"minibatch {number} of 4" for number in range(1, 5)],
 }

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hang_support import HANG
+
 pytestmark = pytest.mark.process
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "vocabulary_size.py"
@@ -20,7 +22,7 @@ SCRATCH = 200.0  # MB: blocks of documents, the second moment of the spectral wo
 def test_the_memory_of_a_fit_on_a_million_words():
     """docs/scaling.md states five arrays of topics × words above what the process had before; one is the model."""
     command = [sys.executable, str(BENCHMARK), "child", str(WORDS), "3000", "--epsilon", "2000"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANG).stdout
     cells = [cell.strip().replace(",", "") for cell in printed.strip().strip("|").split("|")]
     topics, before, peak = int(cells[1]), float(cells[4]), float(cells[5])
     assert topics > 1, "the fit did not take the whole path"

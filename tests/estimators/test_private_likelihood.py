@@ -94,6 +94,32 @@ def test_no_document_moves_the_sum_by_more_than_one():
     assert max(totals) - min(totals) > 0.99
 
 
+@pytest.mark.parametrize("count", [1, 10**8, 2**31 - 1])
+def test_a_word_that_no_topic_has_counts_as_the_floor(count):
+    """Its probability is bounded before anything is divided by it, and the score of its document is 0."""
+    others = [[3, 2, 0], [0, 4, 0]]
+    assert total([*others, [0, 0, count]], SURE) == total(others, SURE)
+    tiny = Model([[1.0 - 1e-305, 0.0, 1e-305], [0.0, 1.0, 0.0]], [0.5, 0.5])
+    assert total([*others, [0, 0, count]], tiny) == total(others, tiny)
+
+
+@pytest.mark.parametrize("broken", [Model(SURE.components_, [1e308, 1e308]), Model([[np.nan, 1, 0]] * 2, [0.5, 0.5])])
+def test_a_likelihood_that_is_no_number_scores_nothing(broken):
+    with np.errstate(all="ignore"):
+        assert total([[1, 1, 1], [0, 0, 9], [0, 0, 2**31 - 1]], broken) == 0.0
+
+
+def test_one_document_decides_no_error(corpus):
+    """Before, 2^31 - 1 times a word without a topic ended the call."""
+    counts, _ = corpus
+    dense = np.asarray(counts.todense())[:, :3]
+    for row in ([0, 0, 2**31 - 1], [0, 0, 0]):
+        found = private_log_likelihood(
+            SURE, np.vstack([dense, row]), epsilon=1.0, delta=1e-6, public_model=True, noise_seed=0
+        )
+        assert np.isfinite(found.log_likelihood)
+
+
 def test_no_user_moves_the_sum_by_more_than_one():
     """Ten documents of one user, all good or all bad."""
     good, bad = (total([[5, 0, 0]] + [row] * 10, SURE, groups=[0] + [1] * 10) for row in ([9, 0, 0], [0, 0, 9]))
@@ -136,6 +162,84 @@ def test_a_model_that_is_not_private_is_refused(corpus):
         private_log_likelihood(seeded, counts, epsilon=1.0, delta=1e-6)
     released = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6).fit(counts)
     assert private_log_likelihood(released, counts, epsilon=1.0, delta=1e-6).noise > 0.0
+
+
+def test_a_model_without_a_proof_is_refused(corpus):
+    counts, _ = corpus
+    aimed = PrivateSpectralLDA(
+        3, epsilon=5.0, delta=1e-6, configuration=1, calibration="published", allow_unproved=True
+    ).fit(counts)
+    assert aimed.privacy_.private
+    assert not aimed.privacy_.proved
+    with pytest.raises(PrivacyError, match="without a proved guarantee"):
+        private_log_likelihood(aimed, counts, epsilon=1.0, delta=1e-6)
+
+
+def test_the_units_are_those_of_the_model(corpus):
+    counts, _ = corpus
+    groups = np.arange(400) // 2
+    of_users = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6).fit(counts, groups=groups)
+    ledger = BudgetLedger(1.0, 1e-6)
+    with pytest.raises(PrivacyError, match="protects one user"):
+        private_log_likelihood(of_users, counts, epsilon=1.0, delta=1e-6, ledger=ledger)
+    assert ledger.spent == ()
+    assert private_log_likelihood(of_users, counts, groups=groups, epsilon=1.0, delta=1e-6).privacy.unit == "user"
+
+
+def test_a_statement_goes_before_the_word_of_the_caller(corpus):
+    """`public_model` is for models without one: not for what is unproved, nor to protect documents alone."""
+    counts, _ = corpus
+    published = {"configuration": 1, "calibration": "published", "allow_unproved": True}
+    ledger, settings = BudgetLedger(1.0, 1e-6), {"epsilon": 1.0, "delta": 1e-6, "public_model": True}
+    for more in (published, {"noise_seed": 0}):
+        unproved = PrivateSpectralLDA(3, epsilon=5.0, delta=1e-6, **more).fit(counts)
+        with pytest.raises(PrivacyError, match="without a proved guarantee"):
+            private_log_likelihood(unproved, counts, ledger=ledger, **settings)
+    of_users = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6).fit(counts, groups=np.arange(400) // 2)
+    with pytest.raises(PrivacyError, match="protects one user"):
+        private_log_likelihood(of_users, counts, ledger=ledger, **settings)
+    assert ledger.spent == ()
+
+
+@pytest.mark.parametrize("public_model", [False, True])
+def test_a_model_that_keeps_the_number_of_documents_private_is_refused(corpus, public_model):
+    """The statement would show it: "the number of documents (400)"."""
+    counts, _ = corpus
+    hidden = PrivateSpectralLDA(3, epsilon=1.0, delta=1e-6, neighbours="add-remove").fit(counts)
+    ledger = BudgetLedger(1.0, 1e-6)
+    with pytest.raises(InputError, match="keeps the number of documents private"):
+        private_log_likelihood(hidden, counts, epsilon=1.0, delta=1e-6, public_model=public_model, ledger=ledger)
+    assert ledger.spent == ()
+
+
+BROKEN = {
+    "a longer prior": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.5, 0.5, 0.5]),
+    "a shorter prior": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.5]),
+    "a prior of zero": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.0, 0.0]),
+    "a negative prior": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [-0.5, 0.5]),
+    "a prior that is no number": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [np.nan, 0.5]),
+    "sums of two": ([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [0.5, 0.5]),
+    "negative probabilities": ([[2.0, -1.0, 0.0], [0.0, 1.0, 0.0]], [0.5, 0.5]),
+    "no topics": (np.zeros((0, 3)), []),
+    "one row": ([1.0, 0.0, 0.0], [0.5]),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_model_that_can_be_none_is_refused_before_documents_are_read(broken):
+    """Before, a longer prior was read past its end, and one of zero ended the call at a word that no topic has."""
+    ledger = BudgetLedger(1.0, 1e-6)
+    with pytest.raises(InputError, match="a prior of one positive number"):
+        private_log_likelihood(
+            Model(*broken), [[0, 0, 5], [1, 2, 3]], epsilon=1.0, delta=1e-6, public_model=True, ledger=ledger
+        )
+    assert ledger.spent == ()
+
+
+def test_its_statement_is_about_a_number(corpus):
+    counts, model = corpus
+    found = private_log_likelihood(model, counts, epsilon=1.0, delta=1e-6, public_model=True)
+    assert found.privacy.text.startswith("This number satisfies (1, 1e-06)-differential privacy.")
 
 
 def test_wrong_settings_are_refused_before_anything_is_charged(corpus):

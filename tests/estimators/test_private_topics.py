@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 import warnings
@@ -38,6 +39,7 @@ from private_topics.corpus.counts.matrix import stack_rows
 from private_topics.corpus.made_up.letters import make_letters
 from private_topics.estimators import private_topics as module
 from private_topics.estimators.notebook import view_of
+from private_topics.estimators.saving import load_estimator, read_model, write_model
 from private_topics.privacy.ledger import unledgered
 
 pandas = pytest.importorskip("pandas")
@@ -203,13 +205,47 @@ def test_saved_and_loaded(fitted: PrivateTopics, tmp_path: Path) -> None:
     assert loaded.privacy_ == fitted.privacy_
     texts = ["the nurse was kind"]
     pandas.testing.assert_frame_equal(loaded.transform(texts), fitted.transform(texts))
-    other = private_topics.load(tmp_path / "letters.model")  # the commands read the same file
+    other = load_estimator(tmp_path / "letters.model")  # the commands read the same file
     assert type(other) is PrivateSpectralLDA
     assert topics_of(other) == fitted.topics_
     write_report(loaded, tmp_path / "report.html")
     PrivateSpectralLDA(2, epsilon=9).fit(np.eye(8, 5, dtype=int)).save(tmp_path / "counts.model")
     with pytest.raises(InputError, match="fitted to counts"):
         PrivateTopics.load(tmp_path / "counts.model")
+
+
+def test_load_gives_back_what_was_saved(fitted: PrivateTopics, tmp_path: Path) -> None:
+    """Edits keep it what it is; files of the command `fit`, and of before, hold a model of counts as they did."""
+    fitted.save(tmp_path / "letters.model")
+    loaded = private_topics.load(tmp_path / "letters.model")
+    assert type(loaded) is PrivateTopics
+    assert loaded.topics_ == fitted.topics_
+    assert loaded.get_params().keys() == fitted.get_params().keys()
+    loaded.save(tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_bytes() == (tmp_path / "letters.model").read_bytes()
+    named = private_topics.name_topics(
+        private_topics.rename_topics(loaded, {0: "first"}), lambda words: f"about {words[0]}", relevance=1.0
+    )
+    assert type(named) is PrivateTopics
+    named.save(tmp_path / "named.model")
+    again = private_topics.load(tmp_path / "named.model")
+    assert [topic.label for topic in again.topics_] == [f"about {topic.words[0].word}" for topic in fitted.topics_]
+    assert again.edits_.released == hashlib.sha256((tmp_path / "letters.model").read_bytes()).hexdigest()
+    assert not hasattr(fitted.model_, "topic_labels_")
+
+    header, arrays = read_model(tmp_path / "letters.model")
+    assert header.pop("interface") == "PrivateTopics"
+    write_model(tmp_path / "before.model", {key: header[key] for key in header.keys() - {"sha256", "arrays"}}, arrays)
+    before = private_topics.load(tmp_path / "before.model")
+    assert type(before) is PrivateSpectralLDA
+    assert PrivateTopics.load(tmp_path / "before.model").topics_ == before.topics_ == fitted.topics_
+
+
+def test_class_shares_take_it(fitted: PrivateTopics) -> None:
+    texts = [(text, f"u{number}") for number in range(300) for text in ("the nurse was kind", "the surgeon was late")]
+    labels = ["north", "south"] * 300
+    found = private_topics.class_shares(fitted, texts, ["north", "south"], labels=labels, delta=1e-4, noise_seed=1)
+    assert found.shares.shape == (2, len(fitted.topics_))
 
 
 def test_scikit_learn_conventions(fitted: PrivateTopics) -> None:

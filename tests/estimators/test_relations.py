@@ -102,7 +102,7 @@ def test_a_file_of_old_is_for_replaced_units(tmp_path: Path) -> None:
     assert (old.neighbours, old.privacy_, old.budget_split) == (REPLACE, model.privacy_, None)
 
 
-def test_a_relation_that_nobody_knows_is_no_statement(tmp_path: Path) -> None:
+def test_a_relation_that_nobody_knows_is_no_statement() -> None:
     statement = private(REPLACE).fit(COUNTS).privacy_
     with pytest.raises(PrivacyError):
         type(statement).from_dict(statement.to_dict() | {"relation": "sometimes"})

@@ -17,16 +17,19 @@ from private_topics import (
     ClassShares,
     DurableLedger,
     InputError,
+    PrivacyBudget,
     PrivacyError,
     PrivacyWarning,
     PrivateSpectralLDA,
     SpectralLDA,
     WordList,
+    block_words,
     class_shares,
     fit_texts,
     load,
     make_lda_corpus,
     open_texts,
+    rename_topics,
 )
 from private_topics.corpus.made_up.letters import make_letters
 
@@ -105,8 +108,9 @@ def test_a_ledger_has_its_cost_its_settings_and_the_digest_of_the_file(
     model: Any, path: Path, tmp_path: Path
 ) -> None:
     ledger = DurableLedger.register(tmp_path / "ledger.db", "letters", 3.0, 2e-5)
+    ledger.finish(ledger.reserve(PrivacyBudget(0.01, 1e-9), unit="document"), digest=model._file_digest())
     found = entering(model, open_texts(path, by="ward"), WARDS[:3], ledger=ledger, epsilon=2.0)[1]
-    (entry,) = ledger.entries()
+    _, entry = ledger.entries()
     assert (entry.what, entry.unit, entry.state) == ("class shares", "document", "finished")
     assert (entry.reservation.budget.epsilon, entry.settings["classes"], entry.settings["by"]) == (2.0, 3, "ward")
     assert any(entry.settings["model"] in line for line in found.privacy.public)
@@ -114,7 +118,44 @@ def test_a_ledger_has_its_cost_its_settings_and_the_digest_of_the_file(
     with captured_releases() as seen, pytest.raises(PrivacyError, match="budget"):
         class_shares(model, open_texts(path, by="ward"), WARDS[:3], ledger=ledger, epsilon=2.9, **SETTINGS)
     assert seen == []
+    assert len(ledger.entries()) == 2
+
+
+def test_the_ledger_must_list_the_fit_of_the_model(model: Any, path: Path, tmp_path: Path) -> None:
+    """Another corpus' row does not count, nor one without a digest; edits and later versions of the library change
+    the file that would be written, not the fit."""
+    for corpus in ("letters", "others"):
+        DurableLedger.register(tmp_path / "ledger.db", corpus, 30.0, 1e-3)
+    ledger, others = (DurableLedger(tmp_path / "ledger.db", corpus) for corpus in ("letters", "others"))
+    row = PrivacyBudget(0.01, 1e-9)
+    ledger.reserve(row, unit="document")
+    others.finish(others.reserve(row, unit="document"), digest=model._file_digest())
+    texts = open_texts(path, by="ward")
+    with captured_releases() as seen, pytest.raises(PrivacyError, match="does not list the fit of this model"):
+        class_shares(model, texts, WARDS[:3], ledger=ledger, **SETTINGS)
+    assert seen == []
     assert len(ledger.entries()) == 1
+    class_shares(model, texts, WARDS[:3], ledger=ledger, unlisted_model=True, **SETTINGS)
+    assert ledger.entries()[-1].settings["unlisted_model"] is True
+    class_shares(model, texts, WARDS[:3], ledger=others, **SETTINGS)
+    assert "unlisted_model" not in others.entries()[-1].settings
+    edited = block_words(rename_topics(model, {0: "first"}), model.top_words()[0][:1])
+    class_shares(edited, texts, WARDS[:3], ledger=others, **SETTINGS)
+    assert len(others.entries()) == 3
+
+
+def test_a_later_version_of_the_library_knows_a_fit_again(
+    model: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = DurableLedger.register(tmp_path / "ledger.db", "letters", 30.0, 1e-3)
+    ledger.finish(ledger.reserve(PrivacyBudget(0.01, 1e-9), unit="document"), digest=model._file_digest())
+    model.save(tmp_path / "model")
+    monkeypatch.setattr("private_topics.estimators.base.__version__", "9.9")
+    read, texts = load(tmp_path / "model"), open_texts(path, by="ward")
+    read.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    for known in (read, rename_topics(read, {0: "first"})):
+        class_shares(known, texts, WARDS[:3], ledger=ledger, **SETTINGS)
 
 
 def test_the_model_file_is_the_one_that_the_statement_names(model: Any, path: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.made_up.letters import make_letters
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList
+from private_topics.estimators.private import settings_of
 from private_topics.estimators.saving import read_model, write_model
 from private_topics.estimators.texts import (
     WITH_VOCABULARY,
@@ -66,7 +68,8 @@ def test_a_public_list_is_the_fit_on_its_counts_and_is_named() -> None:
     words = WordList("hospital words", ("queue", "nurse", "Parking", "the", "soup", "pain", "invoice", "home"))
     model = fit_texts(private(budget_split=None), TEXTS, words)
     used = ["queue", "nurse", "parking", "soup", "pain", "invoice", "home"]
-    expected = private(budget_split=None).fit(count_texts(TEXTS, used))
+    asked = replace(settings_of(private(budget_split=None)), of_texts=True).split_for(1.0, len(TEXTS), len(used), 0.0)
+    expected = private(budget_split=asked).fit(count_texts(TEXTS, used))
     np.testing.assert_array_equal(model.components_, expected.components_)
     assert list(model.feature_names_in_) == used
     assert any(words.digest in fact and "7 are used" in fact for fact in model.privacy_.public)

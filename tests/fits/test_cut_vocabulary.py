@@ -28,7 +28,7 @@ N_UNITS, N_WORDS, USED = 4_000, 7_000, 300
 SETTINGS: dict[str, Any] = {"n_components": 3, "epsilon": 8.0, "alpha0": 0.1, "refine_steps": 2, "noise_seed": 1}
 RELEASES = ["unigram", "second norms", "centred second norms", "second moment", "second clip factors",
             "frame second norms", "frame third norms", "frame second moment", "frame third moment",
-            "unigram again", "refinement 1", "refinement 2"]  # fmt: skip
+            "unigram again", "refinement 1", "refinement 2", "evidence"]  # fmt: skip
 AGAIN, REFINEMENT = RELEASES.index("unigram again"), RELEASES.index("refinement 1")
 
 

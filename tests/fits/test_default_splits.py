@@ -28,7 +28,7 @@ def test_it_is_the_whole_and_no_part_is_negative(fit: Fit, vocabulary: float) ->
             fractions = None if fit.fractions_for is None else fit.fractions_for(budget, n_topics, n_words)
             for alpha0 in (0.01, 1.0, 30.0, 1e4):
                 for steps in (0, 4):
-                    split = fit.split(steps, equal_eigenvalue(n_topics, alpha0), fractions, vocabulary)
+                    split = fit.split(steps, equal_eigenvalue(n_topics, alpha0), fractions, vocabulary=vocabulary)
                     assert math.fsum(split.values()) == pytest.approx(1.0, abs=1e-12)
                     assert min(split.values()) >= 0.0
                     assert split["vocabulary"] == vocabulary
@@ -40,10 +40,12 @@ def test_refinement_or_features_pay_for_the_vocabulary() -> None:
     assert SEQUENTIAL.split(0, vocabulary=VOCABULARY_SHARE) == WITH_VOCABULARY.without_refinement()
     assert SEQUENTIAL.split(4) == BudgetSplit()
     few, many = {"features": 0.5, "refine": 0.2, "second": 0.3}, {"features": 0.2, "refine": 0.5, "second": 0.3}
-    assert after(few, "vocabulary", 0.1) == {"features": 0.4, "refine": 0.2, "second": 0.3, "vocabulary": 0.1}
-    assert after(many, "vocabulary", 0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
-    without = after({"unigram": 0.2, "second": 0.8, "refine": 0.0}, "vocabulary", 0.1)
+    assert after(few, vocabulary=0.1) == {"features": 0.4, "refine": 0.2, "second": 0.3, "vocabulary": 0.1}
+    assert after(many, vocabulary=0.1) == {"features": 0.2, "refine": 0.4, "second": 0.3, "vocabulary": 0.1}
+    without = after({"unigram": 0.2, "second": 0.8, "refine": 0.0}, vocabulary=0.1)
     assert without == pytest.approx({"unigram": 0.18, "second": 0.72, "refine": 0.0, "vocabulary": 0.1})
+    several = after({"unigram": 0.2, "second": 0.8}, texts=0.01, vocabulary=0.1)
+    assert several == pytest.approx({"unigram": 0.178, "second": 0.712, "texts": 0.01, "vocabulary": 0.1})
 
 
 def test_smaller_noise_is_a_larger_budget():
@@ -62,7 +64,7 @@ def test_smaller_noise_is_a_larger_budget():
 @pytest.mark.parametrize(("n_topics", "alpha0"), [(3, 30.0), (10, 1.0), (30, 3.0)])
 def test_the_tensor_gets_what_its_eigenvalue_asks_for(n_topics: int, alpha0: float) -> None:
     """The fewer topics and the less each document is about one of them, the smaller it is."""
-    settings = settings_of(PrivateSpectralLDA(n_topics, epsilon=1.0, delta=1e-6, alpha0=alpha0))
+    settings = settings_of(PrivateSpectralLDA(n_topics, epsilon=1.0, delta=1e-6, alpha0=alpha0, keep="untested"))
     split = settings.split_for(0.5, 1_000, 60, 0.0)
     assert split == SEQUENTIAL.split(settings.refine_steps, equal_eigenvalue(n_topics, alpha0))
     assert (split.tensor > BudgetSplit().tensor) == (alpha0 == 30.0)

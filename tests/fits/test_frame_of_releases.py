@@ -47,7 +47,7 @@ def values_at_release() -> Iterator[dict[str, np.ndarray]]:
 def fit_and_check(corpus_seed: int, noise_seed: int) -> None:
     X = make_lda_corpus(N_DOCUMENTS, N_WORDS, N_TOPICS, alpha0=ALPHA0, random_state=corpus_seed)[0]
     model = PrivateSpectralLDA(
-        N_TOPICS, epsilon=60.0, delta=1e-5, alpha0=ALPHA0, refine_steps=1, noise_seed=noise_seed
+        N_TOPICS, epsilon=60.0, delta=1e-5, alpha0=ALPHA0, refine_steps=1, noise_seed=noise_seed, keep="untested"
     )
     with captured_releases() as seen, values_at_release() as values:
         model.fit(X)

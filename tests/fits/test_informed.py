@@ -91,6 +91,7 @@ def test_vectors_that_know_nothing_are_left_alone():
     assert model.perplexity(corpus()[0]) < 1.1 * fitted(corpus()[0], epsilon=3.0).perplexity(corpus()[0])
 
 
+@pytest.mark.slow
 def test_where_noise_hides_what_vectors_know_those_of_the_package_are_used():
     """So few documents of English words: other vectors are left alone about as often as not, these hardly ever."""
     table = shipped("english")
@@ -140,6 +141,7 @@ def test_a_budget_that_needs_no_vectors_is_spent_as_without_them(epsilon):
     assert names == released(X, None, epsilon=epsilon)[0]
 
 
+@pytest.mark.slow
 def test_a_vocabulary_of_words_that_hardly_occur_needs_no_vectors(monkeypatch):
     """Released frequencies say so. The rest of the budget is spent as without vectors; one's own split keeps them."""
     X, _, _ = make_lda_corpus(20_000, 60, N_TOPICS, alpha0=0.3, mean_length=60, random_state=0)
@@ -266,11 +268,12 @@ def test_public_documents_of_the_same_kind_are_as_good_as_their_own_topics():
     """So few private documents that nothing can be learnt from them but what the public ones said."""
     X, topics, _ = corpus()
     public = SpectralLDA(N_TOPICS, alpha0=0.3, random_state=0).fit(X[:2_000])
-    model = fitted(X[2_000:2_400], known())
+    model = fitted(X[2_000:2_400], known(), keep="untested")
     assert model.perplexity(X[7_000:]) < 1.05 * public.perplexity(X[7_000:])
     assert topic_error_l2(model.components_, topics) < 0.3
 
 
+@pytest.mark.slow
 def test_public_documents_of_another_kind_are_not_believed():
     """Their vectors, beside good ones, do no harm, and their topics are not taken for those of the corpus."""
     X = corpus()[0]

@@ -55,7 +55,7 @@ def test_every_release_has_the_noise_that_is_recorded():
     names = [release.name for release in recorded]
     assert names == ["unigram", "second norms", "centred second norms", "second moment", "second clip factors",
                      "frame second norms", "frame third norms", "frame second moment", "frame third moment",
-                     "refinement 1", "refinement 2", "refinement 3"]  # fmt: skip
+                     "refinement 1", "refinement 2", "refinement 3", "evidence"]  # fmt: skip
     for (entering, released), release in zip(seen, recorded, strict=True):
         assert release.sigma == released.sigma
         assert release.sensitivity == entering.query.sensitivity

@@ -41,11 +41,12 @@ WHOLE_PATH = sum(
     for release in sequential.RELEASES
 )
 IN_PLACE = {release.name: release.in_place_of for release in sequential.RELEASES if release.in_place_of}
+IN_PLACE["cross moment"] = "refinement 2"
 
 
 def whole_path(refine_steps: int) -> set[int]:
-    """How many releases a fit makes that finds topics: with all refinements, or with one and a cross moment."""
-    return {WHOLE_PATH + refine_steps, WHOLE_PATH + min(refine_steps, 2)}
+    """How many releases a fit makes that tests its topics: with all refinements, or one and a cross moment."""
+    return {WHOLE_PATH + refine_steps + 1, WHOLE_PATH + min(refine_steps, 2) + 1}
 
 
 def place_of(name: str) -> str:

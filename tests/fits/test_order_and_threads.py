@@ -38,7 +38,7 @@ def fitted(
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(X, groups=groups)
     released = {released.name: released.value for _, released in seen}
-    assert len(released) == 11, "the fit did not take the whole path"
+    assert len(released) == 12, "the fit did not take the whole path"
     return released, model
 
 
@@ -56,6 +56,7 @@ def assert_identical(run: tuple[dict[str, np.ndarray], PrivateSpectralLDA], grou
     assert np.array_equal(model.components_, reference_model.components_)
     assert np.array_equal(model.doc_topic_prior_, reference_model.doc_topic_prior_)
     assert model.privacy_ == reference_model.privacy_
+    assert model.evidence_ == reference_model.evidence_
 
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["documents", "users"])

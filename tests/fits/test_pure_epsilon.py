@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import warnings
@@ -256,3 +257,38 @@ def test_large_vocabularies_are_refused_before_noise(monkeypatch):
     with pytest.raises(InputError, match=f"at most {MOST_PURE_WORDS} words"):
         fitted(np.ones((5, MOST_PURE_WORDS + 1), int), ledger=ledger)
     assert ledger.spent == ()
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "delta 0": {"delta": 0.0, "epsilon": 1e6},
+    "published": {"calibration": "published", "allow_unproved": True, "epsilon": 1.0},
+    "published, analytic": {"calibration": "published-analytic", "allow_unproved": True, "epsilon": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_neighbours_hear_the_same(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever one document is: warnings, stages and what is printed, with all aggregates those of one corpus."""
+    X = make_lda_corpus(60, N_WORDS, 2, mean_length=20, random_state=0)[0].toarray()
+    rows = [{}, {0: 1}, {2: LARGEST_COUNT}, dict.fromkeys(range(N_WORDS), 1_000)]
+    corpora = [np.vstack([X[:-1], counts_of([row], N_WORDS).toarray()]) for row in rows]
+
+    def told(counts: Any, aggregates: dict[str, np.ndarray] | None) -> tuple[Any, dict[str, np.ndarray]]:
+        model = PrivateSpectralLDA(2, configuration=1, noise_seed=0, verbose=True, **SETTINGS[name])
+        with (
+            warnings.catch_warnings(record=True) as said,
+            captured_releases() as seen,
+            replaced_aggregates(lambda query, _: aggregates[query.name]) if aggregates else contextlib.nullcontext(),
+        ):
+            warnings.simplefilter("always")
+            model.fit(counts)
+        stages = [line.split("s  ")[-1] for line in capfd.readouterr().err.splitlines()]
+        heard = [str(one.message) for one in said], stages, model.privacy_, model.components_.tobytes()
+        return heard, {entry.query.name: entry.aggregate for entry, _ in seen}
+
+    first, aggregates = told(corpora[0], None)
+    assert len(aggregates) >= 2
+    for counts in corpora:
+        assert told(counts, aggregates)[0] == first

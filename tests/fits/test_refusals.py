@@ -282,3 +282,10 @@ def test_every_proof_named_in_the_code_exists():
     named = proofs_named_in_code()
     assert {"unigram", "second_moment", "histogram", "clip_sums", "frame_second", "tensor", "refinement"} <= named
     assert named <= pages, f"no page for {sorted(named - pages)}"
+
+
+@pytest.mark.parametrize("steps", [-1, 10_001, 2**62, 1.0, True])
+def test_numbers_of_steps_that_cannot_be_meant_are_refused(steps):
+    """A forged model with 2^62 steps must not be read either: its report would forecast each."""
+    with pytest.raises(InputError, match=r"'refine_steps' parameter of .* must be an int in the range"):
+        PrivateSpectralLDA(2, refine_steps=steps).fit(np.eye(8, 5, dtype=int))

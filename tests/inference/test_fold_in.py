@@ -55,6 +55,7 @@ def test_many_rounds_end_where_plain_ones_do(case):
     np.testing.assert_allclose(gamma, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [20, 300])
 def test_the_usual_rounds_come_as_close_as_ten_plain_ones(words):
     """Topics of a refinement lean on the unigram: plain rounds are slow with them."""

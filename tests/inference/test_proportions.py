@@ -97,6 +97,16 @@ def test_probabilities_of_every_size_and_long_documents():
     np.testing.assert_allclose(found[:2], same, atol=1e-6)
 
 
+@pytest.mark.parametrize("count", [2**28, 2**31 - 1])
+def test_any_number_of_words_that_no_topic_has_is_a_number(count):
+    likely = np.array([[0.7, 0.1], [0.3, 0.9], [0.0, 0.0]])
+    found = proportions(
+        np.array([0, 1, 3]), np.array([2, 0, 2]), np.array([count, 5, count]), word_weights(likely), np.full(2, 0.5)
+    )
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert found[1, 0] > 0.5
+
+
 def test_the_pull_of_a_topic():
     """`exp(digamma)`, from the priors of many topics to the longest documents."""
     at = np.geomspace(0.02, 1e7, 4_000).astype(np.float32)

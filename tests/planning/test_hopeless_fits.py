@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,14 @@ def test_noise_in_shares_makes_more_fits_hopeless() -> None:
     PlannedLedger(BudgetLedger(3.0, 1e-5)).reserve(USUAL, settings=charged)
     with pytest.raises(PrivacyError, match="Refused before anything was charged"):
         PlannedLedger(BudgetLedger(3.0, 1e-5), shares=shares).reserve(USUAL, settings=charged)
+
+
+@pytest.mark.parametrize(
+    "ledger", [None, SimpleNamespace(reserve=lambda budget, **kind: None)], ids=["none", "other"]
+)
+@pytest.mark.parametrize("ask", [lambda one: one.total, lambda one: one.remaining(), lambda one: one.unit])
+def test_without_books_it_says_that_there_are_none(ledger: Any, ask: Any) -> None:
+    planned = PlannedLedger(ledger)
+    planned.require("user", "zero-out")  # nothing to compare with
+    with pytest.raises(PrivacyError, match="No ledger that keeps a total was given"):
+        ask(planned)

@@ -21,6 +21,7 @@ from private_topics.planning import informed
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.releases.candidates import chosen, usual_units_to_stand_out
+from private_topics.releases.evidence import EVIDENCE_SHARE
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "choosing.md"
 plan = partial(private_topics.plan, knowledge="english")
@@ -32,7 +33,7 @@ FEATURES_ALONE, BOTH, COUNTS_MOSTLY = 1.0, 3.0, 10.0
 def fitted(epsilon: float) -> PrivateSpectralLDA:
     counts, _, known = script.planted(DOCUMENTS, WORDS, TOPICS, 0.3, 50.0, 0)
     with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
-        return PrivateSpectralLDA(TOPICS, epsilon=epsilon, knowledge=known, noise_seed=0, n_jobs=1).fit(counts)
+        return PrivateSpectralLDA(TOPICS, epsilon=epsilon, knowledge=known, noise_seed=0, keep="all").fit(counts)
 
 
 def forecast(epsilon: float) -> Plan:
@@ -108,7 +109,7 @@ def test_by_hand():
     budget = expected.mu * 10_000
     assert 2_366 < budget < 2_368
     assert informed.informed_split(expected).as_dict() == split_for(expected).as_dict()
-    assert split_for(expected).features == FEW["features"]
+    assert split_for(expected).features == FEW["features"] - EVIDENCE_SHARE
     assert (expected.topic_range, expected.expected_topics) == ((25, 25), 25)
     few = plan(10_000, 3_000, 5)
     assert few.outcomes[0].error == pytest.approx(0.15 * math.sqrt(5 * 3_000 / budget))
@@ -181,7 +182,7 @@ def test_where_knowledge_does_not_help_either():
     assert hopeless.kept.high <= 0.0
     assert "worse than that of exact word frequencies" in str(hopeless)
     assert hopeless.best is None
-    assert "For all 10: about 2,200 documents at this epsilon" in str(hopeless)
+    assert "For all 10: about 25,000 documents at this epsilon" in str(hopeless)
     assert "the model would be the word frequencies" in hopeless.verdict
     assert "no word stands out" in hopeless.notes[0]
     assert "as here" in hopeless.notes[0]

@@ -12,7 +12,7 @@ import pytest
 from private_topics import BudgetSplit, InputError, PrivacyError, PrivateSpectralLDA, load, make_lda_corpus
 from private_topics.evaluation import topic_error_l2
 from private_topics.fits.choice import proved_fit
-from private_topics.planning.expected_errors import PlannedFit, expected_error, expected_topics
+from private_topics.planning.expected_errors import PlannedFit, expected_error, expected_topics, usual_split
 from private_topics.planning.plan import plan
 from private_topics.planning.split import split_for
 
@@ -23,7 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::private_topics.PrivacyWarning")
 def test_with_refinement_the_default_is_close_to_the_best(size):
     """The default of every fit: no split of the grid finds as many topics with a quarter less error."""
     documents, words, topics, epsilon = size
-    assert split_for(plan(documents, words, topics, epsilon=epsilon)) == BudgetSplit()
+    wanted = plan(documents, words, topics, epsilon=epsilon)
+    assert split_for(wanted) == usual_split(wanted, "sequential")
 
 
 def test_without_refinement_its_share_goes_to_the_spectral_stage():
@@ -51,7 +52,7 @@ def test_without_refinement_the_default_keeps_nothing_for_it():
 @pytest.mark.parametrize(("topics", "epsilon"), [(3, 5.0), (1, 1e-3)], ids=["topics", "word frequencies"])
 def test_a_fit_without_refinement_spends_its_whole_budget(topics, epsilon):
     X, *_ = make_lda_corpus(3_000, 60, 3, alpha0=0.1, random_state=0)
-    model = PrivateSpectralLDA(3, alpha0=0.1, refine_steps=0, epsilon=epsilon, noise_seed=0).fit(X)
+    model = PrivateSpectralLDA(3, alpha0=0.1, refine_steps=0, epsilon=epsilon, noise_seed=0, keep="untested").fit(X)
     assert len(model.components_) == topics
     shares = {release.name: release.share for release in model.privacy_.releases}
     assert math.fsum(shares.values()) == pytest.approx(1.0, abs=1e-6)
@@ -65,7 +66,7 @@ def test_a_fit_without_refinement_gains_by_it():
     X, truth, _ = make_lda_corpus(3_000, 60, 3, alpha0=0.1, random_state=0)
 
     def error(split: BudgetSplit | None) -> float:
-        settings = {"alpha0": 0.1, "refine_steps": 0, "budget_split": split}
+        settings = {"alpha0": 0.1, "refine_steps": 0, "budget_split": split, "keep": "untested"}
         fits = (PrivateSpectralLDA(3, noise_seed=seed, **settings).fit(X) for seed in range(5))
         return statistics.median(topic_error_l2(fit.components_, truth) for fit in fits)
 

@@ -1,10 +1,8 @@
 """What only some settings need may not be installed: it is missed, with the name of the extra, before any charge."""
 
 import pytest
-from typer.testing import CliRunner
 
 from private_topics import BudgetLedger, InputError, PrivateSpectralLDA, errors, make_lda_corpus
-from private_topics.cli import app
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.masking import RoundKey
 from private_topics.privacy.budget import PrivacyBudget
@@ -47,14 +45,3 @@ def test_minibatches_need_an_extra(lean):
 def test_sites_need_an_extra(lean, make):
     with pytest.raises(InputError, match=r"package cryptography, which is not installed: .*\[sites\]"):
         make()
-
-
-@pytest.mark.parametrize(
-    "command", [["flower", "-o", "bundle"], ["fit", "letters.jsonl", "--supernode", "127.0.0.1:1"]]
-)
-def test_a_flower_federation_needs_an_extra(lean, command):
-    needed = ["--output", "model", "--identity", "key", "--vocabulary", "words"] if command[0] == "fit" else []
-    done = CliRunner().invoke(app, ["sites", *command, *needed, "--sites", "sites.json"])
-    assert done.exit_code == 1
-    said = " ".join(done.output.split())
-    assert "package flwr, which is not installed: pip install 'private-topics[flower]'" in said

@@ -74,3 +74,10 @@ def test_a_number_of_things_is_one_that_a_float_holds_with_its_neighbours(field:
     for number in (0, -1, largest + 1, 2**54, 1.0, True):
         with pytest.raises(PrivacyError, match="impossible"):
             PrivacyStatement.from_dict(with_number(number))
+
+
+@pytest.mark.parametrize("epsilon", [1e-31, 1e13, 1e308])
+def test_an_epsilon_that_no_budget_has_is_not_one_of_a_statement(epsilon: float) -> None:
+    """A report would ask what the same budget buys elsewhere."""
+    with pytest.raises(PrivacyError, match="impossible"):
+        PrivacyStatement.from_dict({**statement(words=False).to_dict(), "epsilon": epsilon})

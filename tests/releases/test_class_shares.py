@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import warnings
+from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ import pytest
 from noise_support import as_recorded, standardised
 from private_support import LARGEST_COUNT, captured_releases, corpus_of_units, numba_threads, replaced_aggregates
 from private_topics import (
+    BudgetLedger,
     DurableLedger,
+    InputError,
+    PrivacyBudget,
+    PrivacyError,
     PrivacyWarning,
     PrivateSpectralLDA,
     class_shares,
@@ -99,19 +104,24 @@ def test_a_document_adds_one_to_its_class_and_one_without_a_word_nothing() -> No
     assert np.array_equal(several, found), "of several classes the first counts"
 
 
-@pytest.mark.parametrize("broken", ["a word without a topic", "an enormous prior"])
-def test_what_is_no_number_adds_nothing(broken: str) -> None:
-    """The posterior of a document is NaN, or its sum infinite: neither may reach the integers, or other documents."""
-    topics, prior = TOPICS.copy(), PRIOR
-    if broken == "a word without a topic":
-        topics[:, 0] = 0.0
-    else:
-        prior = np.full(3, 1e308)
-    for document in ({}, OFTEN):
+def test_what_is_no_number_adds_nothing() -> None:
+    """With an enormous prior the posterior of every document is no number: nothing may reach the integers."""
+    word_topics, prior = np.ascontiguousarray(TOPICS.T), np.full(3, 1e308)
+    corpus = corpus_of_units([(of_class(OFTEN, 0),), (of_class({5: 3}, 1),)], N_WORDS + N_CLASSES)
+    (found,) = corpus.total(ClassProportions(word_topics, prior, N_CLASSES, 50, STEP))
+    assert not found.any()
+
+
+def test_a_word_without_a_topic_leaves_the_prior() -> None:
+    """However often it occurs: its probability is bounded before anything is divided by it."""
+    topics = TOPICS.copy()
+    topics[:, 0] = 0.0
+    for document in ({0: 1}, {0: 2**31 - 1}):
         corpus = corpus_of_units([(of_class(document, 0),), (of_class({5: 3}, 1),)], N_WORDS + N_CLASSES)
-        (found,) = corpus.total(ClassProportions(np.ascontiguousarray(topics.T), prior, N_CLASSES, 50, STEP))
-        assert not found[[0, 2]].any()
-        assert (found[1].sum() * STEP == pytest.approx(1.0, abs=1e-6)) == (broken == "a word without a topic")
+        (found,) = corpus.total(ClassProportions(np.ascontiguousarray(topics.T), PRIOR, N_CLASSES, 50, STEP))
+        assert found[0] * STEP == pytest.approx(PRIOR / PRIOR.sum(), abs=1e-6)
+        assert found[1].sum() * STEP == pytest.approx(1.0, abs=1e-6)
+        assert not found[2].any()
 
 
 def test_an_infinite_mass_adds_nothing_to_the_integers() -> None:
@@ -189,6 +199,7 @@ def left_behind(model: Any, counts: Any, labels: Any, folder: Path) -> list[str]
     """Everything that a run writes or shows, its ledger included."""
     neighbours = model.neighbours
     ledger = DurableLedger.register(folder / "ledger.db", "corpus", 20.0, 1e-3, neighbours=neighbours)
+    ledger.finish(ledger.reserve(PrivacyBudget(0.1, 1e-9), unit="document"), digest=model._file_digest())
     found = released(model, counts, labels, ledger=ledger)
     write_shares(found, folder / "page.html", date="a day")
     entry = ledger.entries()[-1]
@@ -222,3 +233,42 @@ def test_without_noise_it_is_the_average_of_transform(models: Any) -> None:
         assert found.sizes[row] == pytest.approx(inside.sum(), abs=0.1)
     assert found.enough.tolist() == [True, True, False]
     assert np.isnan(found.shares[2]).all()
+
+
+def test_the_units_are_those_of_the_model() -> None:
+    """A table that protects documents would say of users what their model does not."""
+    groups, ledger = np.arange(400) // 2, BudgetLedger(20.0, 1e-3)
+    settings = {"epsilon": 20.0, "delta": 1e-5, "alpha0": 0.1, "noise_seed": 3}
+    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+        of_users = PrivateSpectralLDA(2, **settings).fit(COUNTS, groups=groups)
+    with pytest.raises(PrivacyError, match="The model protects one user"):
+        released(of_users, ledger=ledger)
+    assert ledger.spent == ()
+    assert released(of_users, groups=groups).privacy.unit == "user"
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE, ZERO_OUT])
+def test_a_number_of_units_that_the_model_keeps_private_is_not_stated(models: Any, neighbours: Any) -> None:
+    """Before, the table said: "the number of documents (400)"."""
+    ledger = BudgetLedger(20.0, 1e-3, neighbours=neighbours)
+    with pytest.raises(InputError, match=r"'neighbours' parameter of class_shares must be 'add-remove'"):
+        released(models[ADD_REMOVE], neighbours=neighbours, ledger=ledger)
+    assert ledger.spent == ()
+    assert "(400)" not in str(released(models[ADD_REMOVE]).privacy.public)
+    assert released(models[neighbours], neighbours=ADD_REMOVE).privacy.relation == ADD_REMOVE
+
+
+@pytest.mark.parametrize("prior", [np.full(3, 0.1), np.full(1, 0.1), np.zeros(2), np.full(2, np.nan)])
+def test_a_model_that_can_be_none_is_refused_before_texts_are_read(models: Any, prior: np.ndarray) -> None:
+    broken, ledger = deepcopy(models[REPLACE]), BudgetLedger(20.0, 1e-3)
+    broken.doc_topic_prior_ = prior
+    with pytest.raises(InputError, match="a prior of one positive number"):
+        released(broken, ledger=ledger)
+    assert ledger.spent == ()
+
+
+def test_an_unproved_model_is_refused(models: Any) -> None:
+    """Whether its corpus is said to be another one or not."""
+    for unlisted in (False, True):
+        with pytest.raises(PrivacyError, match="without a proved guarantee"):
+            released(models[REPLACE], noise_seed=None, unlisted_model=unlisted)

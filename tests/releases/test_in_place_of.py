@@ -66,7 +66,9 @@ def _spent(run: PrivateRun) -> float:
 
 
 def settings_for(alpha0: float, epsilon: float) -> FitSettings:
-    model = PrivateSpectralLDA(3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1)
+    model = PrivateSpectralLDA(
+        3, epsilon=epsilon, delta=1e-5, alpha0=alpha0, refine_steps=2, noise_seed=1, keep="untested"
+    )
     return replace(settings_of(model), fit=SEQUENTIAL)
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from hang_support import HANG
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless",
@@ -30,7 +32,6 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 NEEDED = pytest.mark.skipif(not any(map(shutil.which, PROGRAMS)), reason="needs Chromium or Chrome on the PATH")
-PATIENCE = 120.0  # seconds for one answer: the machine may be busy
 
 
 def program() -> str | None:
@@ -74,7 +75,7 @@ class Browser:
             message["sessionId"] = self.session
         os.write(self.writing, json.dumps(message).encode() + b"\0")
         with self.changed:
-            assert self.changed.wait_for(lambda: number in self.answers, PATIENCE), f"no answer to {method}"
+            assert self.changed.wait_for(lambda: number in self.answers, HANG), f"no answer to {method}"
             answer = self.answers.pop(number)
         assert "error" not in answer, answer
         return answer["result"]
@@ -98,7 +99,7 @@ class Browser:
             self.events.clear()
         self.send("Page.navigate", url=page.as_uri())
         with self.changed:
-            assert self.changed.wait_for(lambda: self.seen("Page.loadEventFired"), PATIENCE), "the page did not load"
+            assert self.changed.wait_for(lambda: self.seen("Page.loadEventFired"), HANG), "the page did not load"
         if scripts:
             self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
@@ -156,8 +157,7 @@ def running(executable: str, profile: Path) -> Iterator[Browser]:
     finally:
         os.close(from_us)  # the browser ends with its pipe
         try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
+            process.wait(HANG)
+        finally:
             process.kill()
-            process.wait()
         time.sleep(0.2)  # its helpers still write to the profile

@@ -5,6 +5,7 @@ No test depends on the noise drawn: pages are held against the very model they w
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import datetime
 import hashlib
@@ -33,7 +34,9 @@ from private_topics.corpus.made_up.letters import make_letters
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.estimators.texts import WITH_VOCABULARY, PrivateVocabulary, fit_texts
 from private_topics.evaluation import match_topics, topic_error_l1
+from private_topics.fits.fit import Spectrum
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.releases.evidence import EVIDENCE_SHARE
 from private_topics.reports import write_report
 from private_topics.reports.sections import budget_of, forecast_of, graph_of
 from private_topics.reports.topics import topics_of
@@ -70,7 +73,7 @@ def test_topics_are_those_of_the_model(model, tmp_path):
     shares = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
     cards = re.findall(r'<article class="card topic".*?</article>', page.source, re.DOTALL)
     indices = [int(re.search(r'id="topic-(\d+)"', card)[1]) for card in cards]
-    assert indices == sorted(range(len(shares)), key=lambda i: -shares[i])
+    assert indices == sorted(range(len(shares)), key=lambda i: -model.evidence_.deviations[i])
     for index, card in zip(indices, cards, strict=True):
         assert re.findall(r'<li><bdi title="[^"]*">([^<]*)</bdi>', card) == model.top_words(NAMES)[index]
         assert f"{shares[index]:.1%} of the text" in card
@@ -97,7 +100,8 @@ def test_the_budget_adds_up(model, tmp_path):
     shares = {name: float(share) for name, share in parts.items()}
     assert sum(shares.values()) == pytest.approx(100.0, abs=0.3)
     refined = shares["refinement of the topics"] + shares.get("pairs, all words", 0.0)
-    assert refined == pytest.approx(100 * BudgetSplit().refine, abs=0.11)
+    assert refined == pytest.approx(100 * (BudgetSplit().refine - EVIDENCE_SHARE), abs=0.11)
+    assert shares["evidence"] == pytest.approx(100 * EVIDENCE_SHARE, abs=0.06)
     assert shares["sizes of contributions"] == pytest.approx(100 * BudgetSplit().histograms, abs=0.06)
     bars = page.part('<svg class="stack"')
     assert all(f"{name} {share}%" in bars for name, share in parts.items())
@@ -115,7 +119,8 @@ def test_every_release_is_on_a_noisy_edge(model, tmp_path):
     assert 'class="graph"' in page.source
     rows = dict(re.findall(r'<tr><th scope="row">(e0|e6|s1)</th><td>.*?</td><td>(.*?)</td>', page.source))
     listed = [name for names in rows.values() for name in names.split(", ")]
-    assert sorted(listed) == sorted(release.name for release in model.privacy_.releases)
+    assert sorted([*listed, "evidence"]) == sorted(release.name for release in model.privacy_.releases)
+    assert "After it, with noise of its own: evidence (7.0%)." in page.text
 
 
 def test_truth_beside_estimate(model, corpus, tmp_path):
@@ -138,14 +143,35 @@ def test_the_spectrum_is_that_of_the_released_second_moment(model, tmp_path):
     spectrum = model.spectrum_
     assert len(spectrum.eigenvalues) == N_TOPICS + 10
     assert list(spectrum.eigenvalues) == sorted(spectrum.eigenvalues, reverse=True)
-    assert sum(value > 1.05 * spectrum.noise_edge for value in spectrum.eigenvalues) == model.supported_components_
     picture = report(model, tmp_path).part('<svg class="spectrum"')
+    assert counted_in(picture) == [model.supported_components_] * 3
     assert picture.count('class="above"') == model.supported_components_
     assert picture.count('class="below"') == len(spectrum.eigenvalues) - model.supported_components_
     heights = [float(y) for y in re.findall(r'<circle [^>]*cy="([\d.]+)"', picture)]
-    edge = float(re.search(r'<line class="edge"[^>]* y1="([\d.]+)"', picture)[1])
     assert heights == sorted(heights)
-    assert [y <= edge for y in heights] == [value >= spectrum.noise_edge for value in spectrum.eigenvalues]
+
+
+def counted_in(picture):
+    """Directions above the noise: as stated, by the numbers that are written, by where the dots are drawn."""
+    stated, level, values = re.search(
+        r"(\d+) of \d+ directions stand above ([^,]+), .*: (.*)\.</desc>", picture
+    ).groups()
+    line = float(re.search(r'<line class="edge"[^>]* y1="([\d.]+)"', picture)[1])
+    heights = [float(y) for y in re.findall(r'<circle [^>]*cy="([\d.]+)"', picture)]
+    told = [float(value) for value in values.split(", ")]
+    assert [float(value) for value in re.findall(r"Direction \d+: ([^<]+)<", picture)] == told
+    return [int(stated), sum(value > float(level) for value in told), sum(y < line for y in heights)]
+
+
+@pytest.mark.parametrize("margin", [1.02, 1.049, 1.0499, 1.0501, 1.06])
+def test_the_directions_that_are_stated_can_be_counted_in_the_page(margin, model, tmp_path):
+    """Also where an eigenvalue lies between the edge of the noise and the level from which directions count."""
+    edge, changed = 0.00978, copy.copy(model)
+    changed.spectrum_ = Spectrum((0.9, 0.02, margin * edge, 1.01 * edge, 0.5 * edge), edge)
+    picture = report(changed, tmp_path).part('<svg class="spectrum"')
+    assert counted_in(picture)[:2] == [changed.spectrum_.above] * 2 == [2 + (margin > 1.05)] * 2
+    if abs(margin - 1.05) > 0.005:  # else a dot lies on the line
+        assert counted_in(picture)[2] == changed.spectrum_.above
 
 
 @pytest.mark.parametrize("configuration", [1, 2, 3, 4])
@@ -209,15 +235,35 @@ def test_the_forecast_is_that_of_plan(model, tmp_path):
     assert str(forecast(N_UNITS, 5.0)) in page.text
 
 
-def test_a_model_with_public_knowledge_has_its_forecast(corpus, tmp_path):
-    """In a file no vectors are left. Vectors that were looked at and left alone promise nothing."""
+@pytest.fixture(scope="module")
+def informed(corpus, tmp_path_factory):
+    """A model with public knowledge, from its file."""
     known = PublicKnowledge.from_counts(corpus[0][3_000:])  # other documents about the same topics
     models = (
         fitted(corpus[0][:400], knowledge=known, epsilon=2.0) for _ in range(30)
     )  # noise may hide what is known
     used = (model for model in models if any(line.name == "features 1" for line in model.privacy_.releases))
-    next(used).save(tmp_path / "model")
-    informed = private_topics.load(tmp_path / "model")
+    path = tmp_path_factory.mktemp("informed") / "model"
+    next(used).save(path)
+    return private_topics.load(path)
+
+
+def test_with_public_knowledge_the_directions_told_are_those_drawn(informed, tmp_path):
+    """They are directions around the mean, which tell one topic more apart; the mean is not drawn."""
+    spectrum = informed.spectrum_
+    above = informed.supported_components_ - 1
+    page = report(informed, tmp_path)
+    picture = page.part('<svg class="spectrum"')
+    assert counted_in(picture)[:2] == [above] * 2
+    assert picture.count('class="above"') == above
+    assert f"{above} of {len(spectrum.eigenvalues)} directions stand above" in picture
+    assert f"<dt>Directions above the noise</dt><dd>{above}</dd>" in page.source
+    assert f"Documents differ visibly in {above or 'no'} direction" in page.text
+    assert f"directions above the noise: {above}." in informed.privacy_.text
+
+
+def test_a_model_with_public_knowledge_has_its_forecast(informed, tmp_path):
+    """In a file no vectors are left. Vectors that were looked at and left alone promise nothing."""
     page = report(informed, tmp_path)
     assert_sound(page)
     numbers = {"epsilon": 2.0, "alpha0": 0.3}

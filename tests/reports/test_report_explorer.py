@@ -38,7 +38,9 @@ def test_the_data_are_those_of_the_model(model, tmp_path):
     usual = shares @ model.components_
     assert data["words"] == NAMES
     np.testing.assert_allclose(data["usual"], usual, rtol=1e-5)
-    assert [topic["index"] for topic in data["topics"]] == sorted(range(len(shares)), key=lambda i: -shares[i])
+    assert [topic["index"] for topic in data["topics"]] == sorted(
+        range(len(shares)), key=lambda i: -model.evidence_.deviations[i]
+    )
     for topic in data["topics"]:
         row = model.components_[topic["index"]]
         assert [data["words"][word] for word, _ in topic["words"]] == [
@@ -114,13 +116,15 @@ def test_what_is_known_of_topics_is_shown(model, tmp_path):
         assert f"Expected to come out again in {90 - 20 * i} % of fits" in card
         assert ('class="reliability low"' in card) == (0.9 - 0.2 * i < 0.5)
         assert card.count('class="span"') == card.count("<li>") == 10
-    assert {option["value"] for option in page.all("option")} == {"share", "index", "first", "label", "reliability"}
+    assert {option["value"] for option in page.all("option")} == {
+        *("evidence", "share", "index", "first", "label", "reliability")
+    }
     topics = {topic["index"]: topic for topic in data_of(page)["topics"]}
     top = model.components_[1].max()
     assert topics[1]["words"][0][2:] == pytest.approx([top / 2, top * 2], rel=1e-5)
     plain = report(model, tmp_path)
     assert "Reliability" not in plain.text
-    assert {option["value"] for option in plain.all("option")} == {"share", "index", "first"}
+    assert {option["value"] for option in plain.all("option")} == {"evidence", "share", "index", "first"}
     other = copy.copy(model)
     other.components_ = model.components_[:-1]
     with pytest.raises(InputError, match="'reliability' parameter of write_report must be that of the same model"):

@@ -47,6 +47,7 @@ def made_up(corpus: str, seed: int, harder: float) -> script.Seen:
     return script.Seen(case, topics, topics_again, words, words_again, True, topics_again, 0.9)
 
 
+@pytest.mark.slow
 def test_a_harder_corpus_makes_it_cautious() -> None:
     alike = [made_up(name, seed, 0.0) for seed, name in enumerate("abc")]
     mixed = [*alike[:2], made_up("c", 2, 3.0)]

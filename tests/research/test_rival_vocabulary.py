@@ -92,6 +92,7 @@ def test_the_sampler_prints_how_often_each_word_occurs(epsilon):
     assert (counts.sum(axis=0) != neighbour.sum(axis=0)).any()  # so no output of one is an output of the other
 
 
+@pytest.mark.slow
 def test_a_document_can_make_several_words_of_others_appear():
     """Words that the other corpus does not have are named with more than delta, for documents in a given order.
 

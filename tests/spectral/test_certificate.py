@@ -322,6 +322,7 @@ def test_a_solution_that_shrinks_to_zero_is_none(monkeypatch):
     assert centre_of(tensor_of(3, 0.02), np.random.RandomState(0)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rank", "taken"), [(64, True), (65, False)])
 def test_up_to_64_topics_can_be_certified(rank, taken, monkeypatch):
     """As docs/proofs/configuration_3.md says. The eigenpairs are handed in: the power method would take minutes."""

@@ -33,7 +33,9 @@ def assert_same_pairs(pairs, values, vectors, tolerance):
     np.testing.assert_allclose(pairs.values, np.abs(values)[order], atol=tolerance)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 20, 40, LARGEST_RESTARTED + 1])
+@pytest.mark.parametrize(
+    "size", [1, 2, 5, 20, *(pytest.param(size, marks=pytest.mark.slow) for size in (40, LARGEST_RESTARTED + 1))]
+)
 @pytest.mark.parametrize("kind", ["spread", "equal", "two groups", "negative"])
 def test_power_method_finds_orthogonal_components(size, kind):
     rng = np.random.default_rng(size)

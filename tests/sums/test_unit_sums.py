@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
 from sum_support import part_of, random_units
 
 from private_support import Document, counts_of
@@ -146,3 +147,24 @@ def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, "fused", lambda x, y, z: float(Fraction(x) * Fraction(y) + Fraction(z)))
     for histogram in (sums.PairNormHistogram, TripleNormHistogram):
         monkeypatch.setattr(histogram, "norms", staticmethod(histogram.norms.py_func))
+
+
+LAYOUTS = {
+    "statistic": lambda topics: sums.TopicStatistic(None, topics, np.ones(8), np.full(5, 0.1), STEP),
+    "features": lambda topics: FeatureStatistic(topics, np.full(5, 0.1), np.eye(8)[:, :6].copy(), STEP),
+    "class shares": lambda topics: ClassProportions(topics, np.full(5, 0.1), 2, 50, STEP),
+}
+
+
+@pytest.mark.parametrize("made", LAYOUTS.values(), ids=LAYOUTS)
+def test_topics_in_another_layout_give_the_same_sum_or_none(made):
+    """A transposed view has strides of its own: read as if it had none, a contribution has a norm of a hundred."""
+    n_words = 10 if made is LAYOUTS["class shares"] else 8
+    part, topics = equal_documents(3, n_words, 1), np.random.default_rng(0).dirichlet(np.ones(8), 5)
+    wanted = total_of(made(np.ascontiguousarray(topics.T)), part)
+    assert topics.T.flags.c_contiguous is False
+    try:
+        found = total_of(made(topics.T), part)
+    except TypingError:
+        return
+    assert all(map(np.array_equal, found, wanted))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from private_topics.audit.recording import Audited, fit_afresh
 from private_topics.audit.words import MOST_LONELY, NamedColumns
@@ -23,17 +24,19 @@ from private_topics.corpus.words.vocabulary import WordList
 from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.estimators.vocabularies import CandidateVocabulary, PrivateVocabulary, Selection
-from private_topics.fits.choice import chooses_words
+from private_topics.fits.choice import chooses_words, comes_after
 from private_topics.fits.informed import WORDS_ENOUGH
 from private_topics.fits.private import FitSettings, known_digests
 from private_topics.knowledge.public import joint_digest
 from private_topics.knowledge.shipped import SHIPPED, shipped
 from private_topics.knowledge.sources import KnowledgeSource
+from private_topics.parameters import check_integer
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import gain
 from private_topics.privacy.statement import ReleaseLine
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.candidates import CHOSEN_WORDS
+from private_topics.releases.units_with_words import UNITS_WITH_WORDS
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 MEAN_LENGTH = 50
@@ -78,15 +81,25 @@ def fresh(model: PrivateSpectralLDA, source: KnowledgeSource | None = None, **ot
     The budget is split as it was for the model: a vocabulary that it released by default left less to the other
     releases, and public knowledge splits by the size of the corpus.
     """
-    found = PrivateSpectralLDA(**others | {name: getattr(model, name) for name in FROM_MODEL})
+    of_model = {name: getattr(model, name) for name in FROM_MODEL}
+    found = PrivateSpectralLDA(**{"keep": _kept(model)} | others | of_model | {"budget_split": None})
     split, released = model.budget_split, _vocabulary_line(model)
-    if split is None and (source is not None or released is not None):
-        settings = settings_of(found, source)
+    of_texts = any(UNITS_WITH_WORDS.made(line.name) for line in model.privacy_.releases)
+    if split is None and (source is not None or released is not None or of_texts):
+        settings = replace(settings_of(found, source), of_texts=of_texts)
         share = 0.0 if released is None else VOCABULARY_SHARE
         split = settings.split_for(_mu(model, settings), model.privacy_.n_units, model.n_features_in_, share)
     elif split is not None and source is None and split["features"]:  # whose knowledge is not at hand
         split = split.replace(refine=split["refine"] + split["features"], features=0.0)
+    if split is not None and found.keep == "untested":
+        split = split.replace(refine=split["refine"] + split["evidence"], evidence=0.0)
     return found.set_params(budget_split=split)
+
+
+def _kept(model: PrivateSpectralLDA) -> str | None:
+    """Return the `keep` that a model was fitted with: "untested" where its statement has no test of its topics."""
+    tested = any(comes_after(line.name) for line in model.privacy_.releases)
+    return model.keep if model.keep is not None or tested or len(model.components_) == 1 else "untested"
 
 
 def knowledge_of(model: PrivateSpectralLDA, given: KnowledgeSource | None = None) -> KnowledgeSource | None:
@@ -201,6 +214,7 @@ def like_model(
     `knowledge`: what the model's statement names, where it does not come with the package. Without `with_words`
     neither the vocabulary nor public knowledge is repeated.
     """
+    _check(model, documents, words, documents_per_user, random_state)
     per_user = _per_user(model, documents_per_user)
     words = _affordable_words(model) if words is None else words
     if words > model.n_features_in_:
@@ -234,6 +248,19 @@ def like_model(
             best = missing, found
     assert best is not None  # there is always a first size
     return best[1]
+
+
+def _check(model: Any, documents: Any, words: Any, documents_per_user: Any, random_state: Any) -> None:
+    if not isinstance(model, PrivateSpectralLDA):
+        raise InputError(
+            f"An audit attacks what a private fit claims, and takes a PrivateSpectralLDA. Got {type(model).__name__}."
+        )
+    check_is_fitted(model, "components_")
+    given = {"documents": documents, "words": words, "documents_per_user": documents_per_user}
+    for name, value in given.items():
+        if value is not None:
+            check_integer(value, name, "an audit", 1)
+    check_integer(random_state, "random_state", "an audit", 0)
 
 
 def _least(model: PrivateSpectralLDA, source: KnowledgeSource | None) -> int:

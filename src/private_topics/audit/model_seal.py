@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.errors import InputError
-from private_topics.estimators.saving import load
+from private_topics.estimators.saving import load_estimator
 from private_topics.privacy.ledger.durable import DurableLedger, LedgerEntry
 from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.statement import PrivacyStatement
+from private_topics.whole_files import encoded
 
 PAGE_SEAL = "Page seal, SHA-256:"
 UNSEALED = f"{PAGE_SEAL} {64 * '0'}"
@@ -69,7 +70,7 @@ def verify_model(
     An altered model file or ledger raises (`ModelFileError`, `LedgerError`); all else is in the checks. All of them
     hold where nothing was altered. They find alterations; they prove no author.
     """
-    model, digest = load(path), model_seal(path)
+    model, digest = load_estimator(path), model_seal(path)
     statement = getattr(model, "privacy_", None)
     checks = [Check("the model file is as it was written", True)]
     if seal is not None:
@@ -125,4 +126,4 @@ def _page(path: str | os.PathLike[str]) -> str:
 
 
 def _digest(page: str) -> str:
-    return hashlib.sha256(page.encode()).hexdigest()
+    return hashlib.sha256(encoded(page)).hexdigest()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from private_topics.audit.words import NamedColumns
 from private_topics.corpus.counts.blocks import as_blocks
-from private_topics.errors import InputError, PrivacyError, PrivacyWarning
+from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.private import PrivateSpectralLDA, settings_of
 from private_topics.fits.fit import PrivateModel
 from private_topics.fits.private import FitSettings, PrivateFit
@@ -118,7 +118,14 @@ class ReplayingRun(PrivateRun):
         self.recorded = recorded
         self.entering: list[Entering] = []
 
-    def release(self, query: Query, aggregate: npt.ArrayLike, share: float, *, consume: bool = False) -> Released:
+    def release(
+        self,
+        query: Query,
+        aggregate: npt.ArrayLike,
+        share: float,
+        *,
+        consume: bool = False,  # noqa: ARG002 (nothing is written)
+    ) -> Released:
         entering = Entering(query, np.array(aggregate), share)
         return self._answered(entering, self._event(query, share, entering.aggregate))
 
@@ -169,6 +176,8 @@ class Fitted:
     statement: PrivacyStatement
     columns: np.ndarray
     knowledge: PublicKnowledge | None
+    said: tuple[str, ...]
+    """Its warnings."""
 
     def on_all(self, n_words: int) -> np.ndarray:
         """The topics on all columns of the corpus, zero on words that are not the model's."""
@@ -182,16 +191,17 @@ class Fitted:
         return (
             (ours.topics.shape, ours.topics.tobytes()) == (theirs.topics.shape, theirs.topics.tobytes())
             and ours.alpha.tobytes() == theirs.alpha.tobytes()
-            and (ours.supported, ours.spectrum) == (theirs.supported, theirs.spectrum)
+            and (ours.supported, ours.spectrum, ours.evidence) == (theirs.supported, theirs.spectrum, theirs.evidence)
             and self.columns.tolist() == other.columns.tolist()
-            and self.statement == other.statement
+            and (self.statement, self.said) == (other.statement, other.said)
         )
 
 
 def fitted_in(run: PrivateRun, audited: Audited, counts: Any, groups: Any) -> Fitted:
-    """A fit in a run of the audit. Its warnings (such as too few documents for all topics) are not for the reader."""
+    """Fit in a run of the audit; keep its warnings (such as too few documents for all topics) from the screen."""
     fit = PrivateFit(audited.settings, FitAccount(None, {}), run)
-    with warnings.catch_warnings(action="ignore", category=PrivacyWarning):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         columns = None
         if audited.words is not None:
             columns, fit = audited.words.released(fit, counts, groups)
@@ -201,7 +211,8 @@ def fitted_in(run: PrivateRun, audited: Audited, counts: Any, groups: Any) -> Fi
             if audited.words is not None:
                 public = audited.words.vocabulary.public
             columns = np.arange(context.n_words) if columns is None else columns
-            return Fitted(*fit.model(context, public), columns, fit.settings.knowledge)
+            model, statement = fit.model(context, public)
+    return Fitted(model, statement, columns, fit.settings.knowledge, tuple(str(warning.message) for warning in said))
 
 
 def fit_afresh(audited: Audited, counts: Any, groups: Any) -> Fitted:
@@ -228,6 +239,8 @@ def replay(
 
 def audited_parameters(model: PrivateSpectralLDA, source: KnowledgeSource | None = None) -> dict[str, Any]:
     """The user's parameters without ledger and screen; only what is proved in Gaussian differential privacy."""
+    if not isinstance(model, PrivateSpectralLDA):
+        raise InputError(f"audit_privacy takes a PrivateSpectralLDA. Got {type(model).__name__} instead.")
     if settings_of(model, source).fit.adds_up or model.sampler != "fast":
         raise InputError(
             "audit takes calibration='proved', a delta above 0 and sampler='fast': the games are played against "

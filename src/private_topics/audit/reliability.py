@@ -239,7 +239,7 @@ def settings_for_refits(model: PrivateSpectralLDA, knowledge: Any, n_jobs: int |
         raise InputError(
             "reliability takes calibration='proved' and a delta above 0: elsewhere nobody has tried what it is worth."
         )
-    estimator = fresh(model, source, n_jobs=n_jobs, random_state=0).set_params(sampler="fast")
+    estimator = fresh(model, source, n_jobs=n_jobs, random_state=0, keep="untested").set_params(sampler="fast")
     looked = PUBLIC_NORMS.name in {release.name for release in model.privacy_.releases}
     if source is not None and (looked or estimator.budget_split["features"]):
         names = [str(name) for name in getattr(model, "feature_names_in_", range(model.n_features_in_))]

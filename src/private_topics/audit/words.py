@@ -60,7 +60,15 @@ class NamedColumns:
         listed = list(self._listed) or None
         documents = self._documents(counts, groups)
         words, n_units = words_of_units(
-            fit.run, share, documents, self.vocabulary, listed, fit.account, fit.release_number, self.source
+            fit.run,
+            share,
+            documents,
+            self.vocabulary,
+            listed,
+            fit.account,
+            fit.release_number,
+            self.source,
+            fit.settings.texts_share,
         )
         columns = np.array([self.columns[word] for word in words], dtype=np.int64)
         return columns, fit.with_words(words, n_units, share, self.source)

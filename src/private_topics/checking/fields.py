@@ -19,15 +19,26 @@ from private_topics.errors import InputError
 
 SAMPLE_BYTES, SAMPLE_RECORDS = 2**22, 1_000
 DELIMITERS = ("\t", ";", ",")
-PERSON = re.compile(
-    r"patient|user|author|person|people|member|customer|client|sender|(?:^|_)from(?:_|$)|owner|account|student|pupil|"
-    r"employee|participant|citizen|respondent|subject_?id|mrn|nhs",
-    re.IGNORECASE,
+PEOPLE = (
+    r"(?:patient|user|author|person|people|member|customer|client|sender|owner|account|student|pupil|employee|"
+    r"participant|citizen|respondent|reviewer|writer|speaker|nutzer|benutzer|kunde|autor|absender|subject(?=_?id)|"
+    r"(?<![^_])(?:from|mrn|nhs)(?![^_]))s?"
 )
+PERSON = re.compile(PEOPLE)
+PERSON_ALONE = re.compile(rf"(?:.*_)?{PEOPLE}_?(?:id|nr|no|num|number|name|key|code|uuid|hash|e?mail|address)?")
+"""Names that say nothing else, such as `user` and `author_id`: such a field is one of people, whatever it holds."""
+CLASS = re.compile(
+    r"(?<![^_])(?:class|classes|cls|category|categories|cat|type|kind|label|tag|topic|genre|status|state|rating|score|"
+    r"stars|language|lang|country|region|city|gender|sex|age|agent|version|week|month|quarter|decade|period|day|hour|"
+    r"created|updated|modified|since|klasse|kategorie|typ|jahr|monat|datum)s?(?![^_])|(?:date|year|time|timestamp)s?(?![^_])"
+)
+"""Names of what many people share: never offered as units."""
+DAY = re.compile(r"(?:1[5-9]|20)\d\d(?:-\d\d.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*")
+"""Values that are years or days."""
 LONGEST_LABEL, MOST_WORDS_IN_LABEL = 64.0, 3.0
 USUALLY = 0.9  # of the records have it
-FEWEST_REPEATED, MOST_REPEATED = 0.02, 0.95
-"""Different values of a field that repeats, per record: fewer are a category, more are a name for each record."""
+FEWEST_DIFFERENT, FEWEST_REPEATED, MOST_REPEATED = 10, 0.02, 0.95
+"""Different values of a field that repeats, in all and per record: fewer are a category, more name each record."""
 
 
 @dataclass
@@ -61,6 +72,16 @@ class Field:
         within = self.characters <= LONGEST_LABEL * max(1, self.texts)
         return within and self.words <= MOST_WORDS_IN_LABEL * max(1, self.texts)
 
+    @property
+    def called(self) -> str:
+        """Its name in small letters, the words of it joined by `_`."""
+        return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", "_", self.name)).strip("_").lower()
+
+    @property
+    def is_class(self) -> bool:
+        """Return whether a field is named like a class or a time, or holds nothing but years or days."""
+        return CLASS.search(self.called) is not None or all(DAY.fullmatch(str(value)) for value in self.values)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -78,14 +99,18 @@ class Layout:
         return max(texts, key=lambda one: one.letters).name if texts else None
 
     def people(self, text: str | None) -> list[str]:
-        """Fields that name who a text belongs to, as they are called; those whose values repeat first."""
-        named = [one for one in self._labels(text) if PERSON.search(one.name)]
-        return [one.name for one in sorted(named, key=lambda one: one.name not in self.repeated(text))]
+        """Fields that name who a text belongs to, as they are called: the plainest names first, then what repeats."""
+        there = [one for one in self.fields if one.name != text and one.values]
+        plain = [one.name for one in there if PERSON_ALONE.fullmatch(one.called)]
+        named = [one.name for one in self._labels(text) if PERSON.search(one.called) and not CLASS.search(one.called)]
+        repeated = self.repeated(text)
+        return sorted(dict.fromkeys(plain + named), key=lambda name: (name not in plain, name not in repeated))
 
     def repeated(self, text: str | None) -> list[str]:
-        """Fields whose values repeat, but are no category: they may name who a text belongs to."""
-        fewest, most = FEWEST_REPEATED * self.records, MOST_REPEATED * self.records
-        return [one.name for one in self._labels(text) if fewest < len(one.values) < most]
+        """Fields whose values repeat, but are no class and no time: they may name who a text belongs to."""
+        fewest, most = max(FEWEST_DIFFERENT, FEWEST_REPEATED * self.records), MOST_REPEATED * self.records
+        found = [one for one in self._labels(text) if fewest <= len(one.values) < most]
+        return [one.name for one in found if not one.is_class]
 
     def _labels(self, text: str | None) -> list[Field]:
         found = [one for one in self.fields if one.name != text and one.is_label(self.records)]

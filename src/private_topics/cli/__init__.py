@@ -9,6 +9,7 @@ from private_topics.cli.budget import budget_app
 from private_topics.cli.check_command import check
 from private_topics.cli.demo_command import demo, reproduce_paper
 from private_topics.cli.edit_command import edit
+from private_topics.cli.evidence_command import evidence
 from private_topics.cli.export_command import export
 from private_topics.cli.fit_command import fit
 from private_topics.cli.models import evaluate, report
@@ -30,6 +31,7 @@ app.command()(edit)
 app.command()(transform)
 app.command()(evaluate)
 app.command()(shares)
+app.command()(evidence)
 app.command()(report)
 app.command()(export)
 app.command()(plan)

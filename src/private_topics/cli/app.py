@@ -62,11 +62,11 @@ def print_no_tracebacks() -> None:
     An interrupt in the middle of a compilation, for one, leaves half-made objects that fail to be destroyed.
     """
     if not os.environ.get(DEBUG):
-        sys.unraisablehook = lambda unraisable: None
-        threading.excepthook = lambda failed: None
+        sys.unraisablehook = lambda _: None
+        threading.excepthook = lambda _: None
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Only warnings about privacy are shown to the user; they quote released values and settings alone."""
     if issubclass(category, PrivacyWarning):
         typer.echo(f"warning: {message}", err=True)

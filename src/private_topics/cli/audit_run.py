@@ -28,7 +28,7 @@ from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 from private_topics.estimators.private import PrivateSpectralLDA
-from private_topics.estimators.saving import load
+from private_topics.estimators.saving import load_estimator
 from private_topics.knowledge.sources import KnowledgeSource, open_knowledge
 from private_topics.reports.audit import HEADS, WHOLE_HEADS, audit_context, write_audit
 
@@ -52,7 +52,7 @@ def estimator_of(
     topics = settings.pop("topics")
     if path is None:
         return PrivateSpectralLDA(topics, **settings), None
-    fitted = load(path)
+    fitted = load_estimator(path)
     if type(fitted) is not PrivateSpectralLDA:
         raise InputError(f"audit takes a model of PrivateSpectralLDA. {str(path)!r} holds {type(fitted).__name__}.")
     estimator = fresh(fitted, **settings)
@@ -155,7 +155,7 @@ def write(content: dict[str, Any], path: Path, model: Path | None) -> None:
     if model is None or path.suffix.lower() == ".md":
         write_audit(content, path)
     else:
-        write_model_report(load(model), path, model, None, audit=content)
+        write_model_report(load_estimator(model), path, model, None, audit=content)
 
 
 def print_result(content: dict[str, Any], as_json: bool = False) -> None:

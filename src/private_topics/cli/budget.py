@@ -136,15 +136,21 @@ def _books(ledger: DurableLedger) -> dict[str, Any]:
         "runs": [_run(entry) for entry in entries],
     }
     if entries:
+        from private_topics.privacy.ledger.file import GIVEN_UP
+
         last = entries[-1].reservation
         kind = {"guarantee": last.guarantee, "threshold_delta": last.threshold_delta}
         book["epsilon_left_like_last"] = ledger.remaining(last.budget.delta, **kind)
-        book["runs_left_like_last"] = ledger.repeats()
+        book["runs_left_like_last"] = None if entries[-1].state == GIVEN_UP else ledger.repeats()
     return book
 
 
 def _run(entry: LedgerEntry) -> dict[str, Any]:
-    budget = entry.reservation.budget
+    """A row of a ledger; `epsilon_charged` is, at its delta, what a run that was given up had spent by then."""
+    from private_topics.privacy.ledger.reservations import composed_epsilon
+
+    reservation, budget = entry.reservation, entry.reservation.budget
+    charged = budget.epsilon if reservation.spent == 1.0 else composed_epsilon([reservation], budget.delta)
     return {
         "id": entry.id,
         "day": entry.time[:10],
@@ -157,6 +163,7 @@ def _run(entry: LedgerEntry) -> dict[str, Any]:
         **asdict(entry.request),
         "epsilon": budget.epsilon,
         "delta": budget.delta,
+        "epsilon_charged": charged,
         "state": entry.state,
         "digest": entry.digest,
         "settings": entry.settings,
@@ -200,11 +207,12 @@ def _like_last(book: dict[str, Any]) -> list[str]:
     if not book["runs"]:
         return []
     last, many = book["runs"][-1], book["runs_left_like_last"]
-    shown, largest = f"{many:,}" if many < MOST_REPEATS else f"at least {many:,}", book["epsilon_left_like_last"]
-    return [
-        f"epsilon {largest:.4g} for one more run like the last, at its delta {last['delta']:g}",
-        f"{shown} more run{'' if many == 1 else 's'} like the last, at its epsilon {last['epsilon']:g} too",
-    ]
+    largest = f"epsilon {book['epsilon_left_like_last']:.4g}"
+    one = f"{largest} for one more run like the last, at its delta {last['delta']:g}"
+    if many is None:
+        return [one]
+    shown = f"{many:,}" if many < MOST_REPEATS else f"at least {many:,}"
+    return [one, f"{shown} more run{'' if many == 1 else 's'} like the last, at its epsilon {last['epsilon']:g} too"]
 
 
 def _why(book: dict[str, Any]) -> str:
@@ -222,7 +230,8 @@ def _runs_table(runs: list[dict[str, Any]]) -> Table:
     for name, settings in COLUMNS.items():
         table.add_column(name, overflow="fold", **settings)
     for run in runs:
-        cost = f"{run['epsilon']:g}", f"{run['delta']:g}"
+        whole = run["epsilon_charged"] == run["epsilon"]
+        cost = f"{run['epsilon']:g}" if whole else f"{run['epsilon_charged']:.4g}", f"{run['delta']:g}"
         row = run["id"], run["day"], run["who"] or "?", *cost, _what(run)
         table.add_row(*(Text("\n".join(plain(line) for line in str(value).split("\n"))) for value in row))
     return table
@@ -247,7 +256,9 @@ def _what(run: dict[str, Any]) -> str:
     ]
     kind = run["what"] or str(noted.get("estimator", "run"))
     lines = [", ".join([kind, *numbers])]
-    if run["state"] != "finished":
+    if run["state"] == "given up":
+        lines.append(f"given up, and charged no more than that; epsilon {run['epsilon']:g} was reserved")
+    elif run["state"] != "finished":
         lines.append("not finished")
     if run["label"]:
         lines.append(plain(run["label"]))

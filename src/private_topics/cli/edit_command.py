@@ -35,7 +35,7 @@ def edit(
     from private_topics.cli.sources import check_writable, listed_words
     from private_topics.estimators.edits import block_words as without_words
     from private_topics.estimators.edits import regroup_topics, rename_topics
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
 
     if output.exists() and not force:
         raise InputError(f"{str(output)!r} exists: give another name, or --force.")
@@ -45,7 +45,7 @@ def edit(
     words = () if block_words is None else listed_words(block_words, "--block-words")
     if not (labels or groups or drop or words):
         raise typer.BadParameter("give --block-words, --rename, --merge or --drop")
-    found = load(model)
+    found = load_estimator(model)
     if labels:
         found = rename_topics(found, labels)
     if groups or drop:

@@ -33,8 +33,8 @@ def export(
         )
     from private_topics.cli.sources import check_writable
     from private_topics.estimators.export import export_topics
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
 
     check_writable(output)
-    export_topics(load(model), output, format=format, n_words=words)
+    export_topics(load_estimator(model), output, format=format, n_words=words)
     Screen(quiet).say(f"Wrote the topics to {output}.")

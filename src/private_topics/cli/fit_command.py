@@ -33,6 +33,7 @@ def fit(
     anyway: options.Anyway = False,
     alpha0: options.Alpha0 = 1.0,
     refine_steps: options.RefineStepsOrUsual = None,
+    keep: options.Keep = None,
     sampler: options.Sampler = "fast",
     engine: options.Engine = "local",
     master: options.Master = None,
@@ -42,7 +43,7 @@ def fit(
 ) -> None:
     """Learn topics from text or counts under differential privacy, and write a model file."""
     if no_privacy:
-        _refuse_privacy_options(epsilon, delta, neighbours, most_units, vocabulary, given, reading, charged)
+        _refuse_privacy_options(epsilon, delta, neighbours, most_units, keep, vocabulary, given, reading, charged)
     _refuse_engine_options(engine, master, no_privacy)
     from private_topics.cli import fit_run as run
     from private_topics.cli.edit_command import blocked
@@ -78,6 +79,7 @@ def fit(
     if not no_privacy:
         charge = ledger if anyway else run.planned(ledger, most_units)
         settings |= {"sampler": sampler, "ledger": charge, "neighbours": neighbours, "most_units": most_units}
+        settings |= {"keep": keep}
         settings |= run.privacy_settings(epsilon, delta)
     model = run.new_model(topics, private=not no_privacy, **settings)
     counted = reading.unit is None and neighbours != "add-remove"  # else the number of documents is not public
@@ -106,6 +108,7 @@ def _refuse_privacy_options(
     delta: float | None,
     neighbours: str,
     most_units: int | None,
+    keep: str | None,
     vocabulary: str | None,
     given: options.Known,
     reading: options.Reading,
@@ -113,7 +116,11 @@ def _refuse_privacy_options(
 ) -> None:
     named = {"--epsilon": epsilon, "--delta": delta, "--unit": reading.unit, "--unit-labels": reading.unit_labels}
     named |= {"--ledger": charged.ledger, "--corpus": charged.corpus, "--public-corpus": given.public_corpus}
-    named |= {"--neighbours": None if neighbours == "replace" else neighbours, "--most-units": most_units}
+    named |= {
+        "--neighbours": None if neighbours == "replace" else neighbours,
+        "--most-units": most_units,
+        "--keep": keep,
+    }
     contradicted = [name for name, value in named.items() if value is not None]
     contradicted += [f"--knowledge {name}" for name in given.knowledge or [] if name != "none"]
     if vocabulary == "private" or (vocabulary or "").split(":")[0] == "candidates":

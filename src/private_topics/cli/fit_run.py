@@ -17,7 +17,7 @@ from private_topics.cli.knowledge import knowledge_line
 from private_topics.cli.models import write_model_report
 from private_topics.cli.options import Reading
 from private_topics.cli.screen import Screen
-from private_topics.cli.sources import read_names, texts_of
+from private_topics.cli.sources import ledger_line, read_names, texts_of
 from private_topics.cli.topics_command import looked_at
 from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.texts.files import read_unit_labels, unit_labels
@@ -44,6 +44,7 @@ from private_topics.fits.sequential import STAGES
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.planning.refusal import PlannedLedger
 from private_topics.progress import Progress
+from private_topics.reports.report import found_in_texts
 
 EPSILON, DELTA = 1.0, 1e-6
 ROUNDED = 2e-6  # what is left in a ledger is rounded down by no more
@@ -174,6 +175,9 @@ def deliver(
         write_model_report(model, report, output, ledger, date=began)
         screen.say(f"Wrote the report to {report}.")
     say_guarantee(screen, model, ledger)
+    found = found_in_texts(model)
+    if found is not None:
+        screen.say(found)
     if isinstance(model, PrivateSpectralLDA):  # the words of another model are the corpus's own
         for line in looked_at(model, model.top_words()):
             screen.say(line)
@@ -223,11 +227,7 @@ def say_guarantee(screen: Screen, model: TopicEstimator, ledger: Any) -> None:
     )
     if statement.strength.warning:
         screen.say(f"warning: {statement.strength.warning}")
-    if ledger is not None:
-        screen.say(
-            f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
-            f"(one more run at delta {ledger.total.delta:g}), or {ledger.repeats():,} more runs like this one."
-        )
+    screen.say(ledger_line(ledger))
 
 
 def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[str, Any]:
@@ -241,6 +241,7 @@ def summary(model: TopicEstimator, output: Path, report: Path | None) -> dict[st
     }
     if isinstance(model, PrivateSpectralLDA):
         facts |= {"private": model.privacy_.private, "privacy": model.privacy_.to_dict()}
+        facts["evidence"] = None if model.evidence_ is None else model.evidence_.to_dict()
         facts["strength"] = model.privacy_.strength.level
         facts["hints"] = hints(model.top_words())
         facts["possible_names"] = possible_names(getattr(model, "feature_names_in_", ()))

@@ -28,10 +28,10 @@ def evaluate(
     """Score a model on held-out documents: half of each document predicts its other half."""
     from private_topics.cli.sources import counts_for
     from private_topics.corpus.counts.matrix import stack_rows
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
     from private_topics.evaluation import npmi_coherence, topic_diversity, unigram_perplexity
 
-    fitted = load(model)
+    fitted = load_estimator(model)
     corpus = counts_for(fitted, source, reading)
     Screen(shown.quiet).say(NOT_COVERED)
     held_out = stack_rows(list(corpus))
@@ -69,7 +69,7 @@ def report(
 ) -> None:
     """Write an HTML report on a model, or a comparison of two."""
     from private_topics.cli.sources import check_writable, ledger_of
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
 
     if card is None and (purpose is not None or evaluation is not None):
         raise typer.BadParameter("--purpose and --evaluation are for a card: add --card", param_hint="--card")
@@ -80,7 +80,7 @@ def report(
     check_writable(output, card)
     heading: dict[str, Any] = {} if title is None else {"title": title}
     if other is None:
-        fitted = load(model)
+        fitted = load_estimator(model)
         trust = {"reliability": reliability_of(fitted, quiet=quiet)} if reliability else {}
         write_model_report(fitted, output, model, ledger_of(charged), **heading, **trust)
         if card is not None:
@@ -92,7 +92,9 @@ def report(
     else:
         from private_topics.reports import write_comparison
 
-        write_comparison(load(model), load(other), output, names=(model.name, other.name), **heading)
+        write_comparison(
+            load_estimator(model), load_estimator(other), output, names=(model.name, other.name), **heading
+        )
     Screen(quiet).say(f"Wrote the report to {output}.")
 
 

@@ -66,6 +66,14 @@ Anyway = Annotated[
     bool,
     Option("--anyway", help="Fit even where `plan` expects one topic or hardly any word of these public numbers."),
 ]
+Keep = Annotated[
+    str | None,
+    Option(
+        metavar="seen|all|untested",
+        help="Which topics to keep, tested on words that the fit has not seen: those 'seen' in the texts (the "
+        "default), or 'all', marked. Or 'untested': all, without that test.",
+    ),
+]
 Topics = Annotated[int, Option("--topics", "-k", min=1, help="Number of topics.")]
 Epsilon = Annotated[float, Option(help="Privacy budget: 0.1 is strict, 1 usual, 10 weak.")]
 Delta = Annotated[float, Option(help="Keep it well below one over the number of units.")]
@@ -80,6 +88,13 @@ Neighbours = Annotated[
         help="What the guarantee compares: corpora of which one unit is replaced by any other, emptied, or added or "
         "removed. The last two need less noise, and their epsilon promises less. With add-remove the number of units "
         "is not public: it is released first.",
+    ),
+]
+NeighboursOfModel = Annotated[
+    str | None,
+    Option(
+        metavar="replace|zero-out|add-remove",
+        help="What the guarantee compares, as in `fit`; that of the model if not given.",
     ),
 ]
 MostUnits = Annotated[

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 Knowledge = Literal["english", "none"]
 
 PLAN_NOTE = """\
-topics: how many are found. error: of a topic, relative to its length; 1 means uninformative. documents: for all
-topics with an error of 1/4. The winner has the smallest error over all topics asked for, a missing one counting as 1.
-Errors of the proved ones were forecast to a factor of about two where topics are even, and up to five times too small
-where they are not; those of the published ones are bounds, every constant one. vi depends on a random start."""
+topics: how many the model has. error: of a topic, relative to its length; 1 means uninformative, so that the topics
+are not the corpus's own. documents: for all topics with an error of 1/4. The winner has the smallest error over all
+topics asked for, a missing one counting as 1. Errors of the proved ones were forecast to a factor of about two where
+topics are even, and up to five times too small where they are not; those of the published ones are bounds, every
+constant one. vi depends on a random start."""
 RELEASES_NOTE = "share: of the budget. noise: its size, in documents; one contributes a norm of at most 1."
 PLAN_NUMBERS = (
-    "expected_topics", "enough", "documents_needed", "epsilon_needed", "units_to_name_a_word", "refined_words"
+    "expected_topics", "shown_topics", "informative", "enough", "documents_needed", "epsilon_needed",
+    "units_to_name_a_word", "refined_words",
 )  # fmt: skip
 
 

@@ -37,13 +37,7 @@ def shares(
     ],
     epsilon: options.Epsilon = 1.0,
     delta: options.Delta = 1e-6,
-    neighbours: Annotated[
-        str | None,
-        typer.Option(
-            metavar="replace|zero-out|add-remove",
-            help="What the guarantee compares, as in `fit`; that of the model if not given.",
-        ),
-    ] = None,
+    neighbours: options.NeighboursOfModel = None,
     most_units: options.MostUnits = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the table too: .json, with everything, or .csv.")
@@ -51,6 +45,14 @@ def shares(
     report: Annotated[Path | None, typer.Option(help="Write an HTML page with pictures too.")] = None,
     reading: options.ReadingForShares,
     charged: options.Charged,
+    unlisted_model: Annotated[
+        bool,
+        typer.Option(
+            "--unlisted-model",
+            help="Take a model whose fit is not in the ledger: it was fitted to another corpus, or its cost is noted "
+            "elsewhere.",
+        ),
+    ] = False,
     sampler: options.Sampler = "fast",
     jobs: options.Jobs = None,
     shown: options.Output,
@@ -58,15 +60,15 @@ def shares(
     """Release the topic shares of public classes: topics by year, ward or kind. Costs a budget of its own."""
     if output is not None and output.suffix not in (".json", ".csv"):
         raise typer.BadParameter("give a name that ends in .json or .csv", param_hint="--output")
-    from private_topics.cli.sources import check_writable, holds_counts, ledger_of, texts_of, unit_of
+    from private_topics.cli.sources import check_writable, holds_counts, ledger_line, ledger_of, texts_of, unit_of
     from private_topics.estimators.class_shares import class_shares, units_for_a_class
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
     from private_topics.privacy.budget import PrivacyBudget
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
     check_writable(output, report)
     ledger = ledger_of(charged, model.name, unit_of(reading))
-    fitted = load(model)
+    fitted = load_estimator(model)
     if holds_counts(source, reading.format):
         raise InputError("Counts have no field that names a class: this command takes text.")
     listed = [name for given in classes for name in given.split(",")]
@@ -87,11 +89,13 @@ def shares(
             most_units=most_units,
             sampler=sampler,
             ledger=ledger,
+            unlisted_model=unlisted_model,
             n_jobs=jobs,
             progress=progress,
         )
     _deliver(screen, found, output, report, began, as_json=shown.as_json)
-    _say_guarantee(screen, found, ledger)
+    _say_guarantee(screen, found)
+    screen.say(ledger_line(ledger))
 
 
 def _deliver(
@@ -131,14 +135,9 @@ def _print_table(found: ClassShares) -> None:
     console.print(table)
 
 
-def _say_guarantee(screen: Screen, found: ClassShares, ledger: Any) -> None:
+def _say_guarantee(screen: Screen, found: ClassShares) -> None:
     statement = found.privacy
     screen.say(
         f"({statement.epsilon:g}, {statement.delta:g})-differential privacy for {statement.units}, on top of what "
         f"the model cost; epsilon spent {statement.epsilon_spent:.4g}."
     )
-    if ledger is not None:
-        screen.say(
-            f"Ledger: of epsilon {ledger.total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
-            f"(one more run at delta {ledger.total.delta:g})."
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from private_topics.cli import options
 from private_topics.cli.screen import Screen, print_json
-from private_topics.errors import InputError, require
+from private_topics.errors import InputError
 
 sites_app = typer.Typer(no_args_is_help=True, help="Fit one model over several sites that share no text.")
 
@@ -116,26 +115,6 @@ def coordinate(
 
 
 @sites_app.command()
-def flower(
-    *,
-    sites: Directory,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
-    wait: Wait = 600.0,
-    patience: Patience = 600.0,
-) -> None:
-    """Write a coordinator for a Flower federation: `flwr run FOLDER --stream` adds up what the sites send."""
-    require_flower()
-    from private_topics.engines.sites.flower import write_bundle
-    from private_topics.engines.sites.identities import SiteDirectory
-
-    write_bundle(output, SiteDirectory.read(sites), wait=wait, patience=patience)
-
-
-def require_flower() -> None:
-    require("flwr", "A Flower federation needs the package flwr", "flower")
-
-
-@sites_app.command()
 @options.grouped
 def fit(
     *,
@@ -143,14 +122,8 @@ def fit(
     output: options.ModelOutput,
     sites: Directory,
     identity: Annotated[Path, typer.Option(help="This site's private key; see `sites identity`.")],
-    coordinator: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Where the coordinator listens.")
-    ] = None,
-    supernode: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Instead: where this site's own Flower SuperNode takes answers."),
-    ] = None,
-    root: Annotated[Path | None, typer.Option(help="The certificate of either, or that of its issuer, PEM.")] = None,
+    coordinator: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the coordinator listens.")],
+    root: Annotated[Path, typer.Option(help="The coordinator's certificate, or that of its issuer, PEM.")],
     vocabulary: Annotated[
         str, typer.Option(help="The public list of words, the same everywhere: a file, or 'list:english'.")
     ],
@@ -188,11 +161,12 @@ def fit(
     )
     from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
     from private_topics.engines.sites.site import Site
+    from private_topics.engines.sites.transport import SiteCall
     from private_topics.estimators.private import PrivateSpectralLDA
     from private_topics.estimators.vocabularies import usable_words
 
     screen, began = Screen(shown.quiet), datetime.now(UTC).date()
-    certificate = _certificate(coordinator, supernode, root)
+    certificate = root.read_bytes()
     check_new(output, force)
     check_writable(output, report)
     ledger = ledger_of(charged, output.name, unit_of(reading))
@@ -207,6 +181,7 @@ def fit(
     site.agree("anyway", repr(anyway).encode())  # else a site that refuses would leave the others with a charge
     charge = ledger if anyway else run.planned(ledger, most_units, site)
     settings: dict[str, Any] = {
+        "alpha0": alpha0,
         "epsilon": epsilon,
         "delta": delta,
         "neighbours": neighbours,
@@ -217,9 +192,10 @@ def fit(
         topics, n_jobs=jobs, random_state=seed, sampler="exact", engine=site, ledger=charge, **settings
     )
     run.check_beforehand(model, ledger, source, reading)
-    where = coordinator or f"the SuperNode {supernode}"
-    screen.say(f"{site.identity.name} waits for {where}. Digest of the file of sites: {directory.digest.hex()}.")
-    with _call(site, coordinator, supernode, certificate, wait):
+    screen.say(
+        f"{site.identity.name} waits for {coordinator}. Digest of the file of sites: {directory.digest.hex()}."
+    )
+    with SiteCall(site, coordinator, certificate, wait=wait):
         screen.say(f"{site.identity.name} is connected, one of {len(site.directory.names)} sites.")
         with run.shown(screen, model, show_documents=False, informed=known is not None) as progress:
             run.fit_text(screen, model, source, reading, words, tokeniser, known, progress)
@@ -234,32 +210,6 @@ def _refuse_to_replace(*paths: Path) -> None:
             raise InputError(f"{str(path)!r} exists, and is not replaced: give another name.")
         if not path.parent.is_dir():
             raise InputError(f"{str(path)!r} cannot be written: there is no such folder.")
-
-
-def _certificate(coordinator: str | None, supernode: str | None, root: Path | None) -> bytes | None:
-    """What --root holds, once it is clear whom it is of."""
-    if (coordinator is None) == (supernode is None):
-        raise InputError("Give either --coordinator or, where a Flower federation carries the messages, --supernode.")
-    if supernode is not None:
-        require_flower()
-    elif root is None:
-        raise InputError("--coordinator needs --root, the coordinator's certificate.")
-    return None if root is None else root.read_bytes()
-
-
-def _call(
-    site: Any, coordinator: str | None, supernode: str | None, certificate: bytes | None, wait: float
-) -> AbstractContextManager[Any]:
-    """The site's line to its coordinator."""
-    if supernode is not None:
-        from private_topics.engines.sites.flower import FlowerCall
-
-        return FlowerCall(site, supernode, certificate, wait=wait)
-    from private_topics.engines.sites.transport import SiteCall
-
-    assert coordinator is not None
-    assert certificate is not None
-    return SiteCall(site, coordinator, certificate, wait=wait)
 
 
 @sites_app.command()

@@ -20,7 +20,7 @@ from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.transport import SiteListener, self_signed
 from private_topics.errors import EngineError
-from private_topics.estimators.saving import load
+from private_topics.estimators.saving import load_estimator
 from private_topics.evaluation import match_topics, topic_error_l2
 from private_topics.knowledge.sources import open_knowledge
 from private_topics.privacy.ledger.durable import DurableLedger
@@ -98,11 +98,14 @@ def _together(
             command += ["--identity", str(folder / f"{name}.key"), "--root", str(folder / "coordinator.pem")]
             command += ["--coordinator", f"{HOST}:{listener.port}"]
             processes.append(subprocess.Popen(command, env=environment))
-        screen.say(f"{len(listener.wait(120.0))} clinics are connected.")
+        there = listener.wait(1.0)
+        while len(there) < len(names) and not any(process.poll() for process in processes):
+            there = listener.wait(1.0)
+        screen.say(f"{len(there)} clinics are connected.")
         coordinator = SiteCoordinator(directory, listener.ask)
         coordinator.run()
         screen.say(f"{coordinator.rounds} rounds; but for the number of patients nobody saw a sum without noise.")
-    if any(process.wait(60.0) for process in processes):
+    if any(process.wait() for process in processes):
         raise EngineError("A clinic has failed.")
 
 
@@ -111,7 +114,7 @@ def _show(folder: Path, names: list[str], models: dict[str, Path]) -> None:
     table = Table("true topic", *models, title="Leading words of the topics found")
     rows: list[list[str]] = [[name] for name in [*topic_names(), "topics fitted", "true topics found", "topic error"]]
     for path in models.values():
-        model = load(path)
+        model = load_estimator(path)
         words = [str(word) for word in model.feature_names_in_]
         truth = true_topics(words, model.tokeniser_)
         match = match_topics(model.components_, truth, within=FOUND)

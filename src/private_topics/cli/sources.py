@@ -163,6 +163,20 @@ def ledger_of(charged: Charged, label: str = "", unit: str | None = None) -> Dur
     return ledger
 
 
+def ledger_line(ledger: DurableLedger | None) -> str:
+    """Return the last line of a charged run: what its ledger has left, or that there is none."""
+    if ledger is None:
+        return (
+            "No ledger: what this run spent is added to no total. Give --ledger and --corpus to add up what all runs "
+            "spend on this corpus."
+        )
+    total = ledger.total
+    return (
+        f"Ledger: of epsilon {total.epsilon:g}, {ledger.remaining():.3g} is left for {ledger.corpus!r} "
+        f"(one more run at delta {total.delta:g}), or {ledger.repeats():,} more runs like this one."
+    )
+
+
 def unit_of(reading: Reading) -> str:
     """What a run on a source that is read like this protects."""
     return "document" if reading.unit is None and reading.unit_labels is None else "user"

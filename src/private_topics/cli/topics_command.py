@@ -49,9 +49,9 @@ def show_topics(
     import numpy as np
 
     from private_topics.cli.sources import read_names
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
 
-    fitted = load(model)
+    fitted = load_estimator(model)
     if vocabulary is not None:
         fitted.feature_names_in_ = np.asarray(read_names(vocabulary, fitted.n_features_in_), dtype=object)
     top = fitted.top_words(n=words, relevance=relevance)
@@ -65,7 +65,7 @@ def show_topics(
     if as_json:
         print_json(facts)
         return
-    shares = ("share", "reliability", "part_of_its_uses")
+    shares = ("share", "evidence", "seen", "reliability", "part_of_its_uses")
     columns = [name for name in shares if facts and name in facts[0] and (name != "share" or find is None)]
     rows = [
         [
@@ -89,6 +89,7 @@ def _facts(model: Any, top: list[list[str]], weight: float) -> list[dict[str, An
     from private_topics.evaluation.relevance import lift, ranked, shares_of
 
     shares, labels = shares_of(model.doc_topic_prior_), labels_of(model)
+    evidence = getattr(model, "evidence_", None)
     lifts, order = lift(model.components_, shares), ranked(model.components_, shares, weight)
     return [
         {
@@ -99,6 +100,11 @@ def _facts(model: Any, top: list[list[str]], weight: float) -> list[dict[str, An
             "lift": lifts[topic, order[topic, : len(words)]].tolist(),
             "possible_names": possible_names(words),
         }
+        | (
+            {}
+            if evidence is None
+            else {"evidence": float(evidence.deviations[topic]), "seen": bool(evidence.seen[topic])}
+        )
         for topic, words in enumerate(top)
     ]
 
@@ -114,12 +120,13 @@ def _trusted(model: Any, n_words: int, weight: float) -> Any:
     """The topics with their reliability; what it means is said on standard error."""
     from private_topics.evaluation.labels import word_names
     from private_topics.evaluation.relevance import ranked
-    from private_topics.reports.reliability import directions_explained, trusted_topics
+    from private_topics.reports.reliability import directions_above, directions_explained, trusted_topics
 
     found = reliability_of(model, n_words)
     screen = Screen()
     screen.say(COMES_AGAIN)
-    screen.say(directions_explained(int(model.n_components), len(model.components_), model.supported_components_))
+    asked, used, supported = int(model.n_components), len(model.components_), model.supported_components_
+    screen.say(directions_explained(asked, used, supported, directions_above(model)))
     names = word_names(model)
     order = ranked(model.components_, model.doc_topic_prior_, weight)
     return trusted_topics(model, found, names, "topics", order)
@@ -134,7 +141,9 @@ def reliability_of(model: Any, n_words: int = TOP_WORDS, quiet: bool = False) ->
 
 
 def _shown(name: str, fact: dict[str, Any]) -> str:
-    return f"{fact[name]:.0%}" if name == "reliability" else f"{fact[name]:.4f}"
+    if name == "seen":
+        return "yes" if fact[name] else "no"
+    return {"reliability": f"{fact[name]:.0%}", "evidence": f"{fact[name]:.1f}"}.get(name, f"{fact[name]:.4f}")
 
 
 def _words(fact: dict[str, Any]) -> str:

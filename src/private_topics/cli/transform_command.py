@@ -52,10 +52,10 @@ def transform(
 
     from private_topics.cli.sources import check_writable, texts_or_counts
     from private_topics.estimators.applying import count_proportions, text_proportions, unknown_line, unknown_rows
-    from private_topics.estimators.saving import load
+    from private_topics.estimators.saving import load_estimator
 
     check_writable(output)
-    fitted, screen = load(model), Screen(quiet)
+    fitted, screen = load_estimator(model), Screen(quiet)
     documents, is_text = texts_or_counts(fitted, source, reading, id)
     screen.say(NOT_COVERED)
     ids: list[str] = []

@@ -51,6 +51,7 @@ def private(
         check_new,
         check_writable,
         holds_counts,
+        ledger_line,
         ledger_of,
         texts_of,
         tokeniser_of,
@@ -78,6 +79,7 @@ def private(
         f"Wrote {len(words):,} words to {output}: ({epsilon:g}, {delta:g})-differential privacy for "
         f"{'documents' if reading.unit is None else 'users'} ({neighbours}), epsilon spent {run.epsilon_spent:.4g}."
     )
+    screen.say(ledger_line(ledger))
     if shown.as_json:
         print_json({"words": len(words), "file": str(output), "epsilon": epsilon, "delta": delta})
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from private_topics.corpus.counts.blocks import CountBlocks, MatrixBlocks
 from private_topics.corpus.counts.layout import ranks_of, select_words
 from private_topics.corpus.counts.matrix import document_lengths, take_listed, take_rows
+from private_topics.corpus.texts.source import unit_label
 from private_topics.engines.protocol import Corpus, CorpusSize
 from private_topics.errors import InputError
 from private_topics.inference.token_sampling import (
@@ -108,7 +109,7 @@ class LocalCorpus(Corpus):
         scale = max(usable, 1)
         return CorpusSize(documents, usable, tokens), first / scale, second / scale
 
-    def inside(self, words: np.ndarray, frame: np.ndarray) -> FrameSums:
+    def inside(self, words: np.ndarray, frame: np.ndarray) -> FrameSums:  # noqa: ARG002 (see Corpus)
         sums = FrameSums(self.n_words, frame.shape[1])
         for block in self._tiles():
             weights = DocumentWeights.of_lengths(document_lengths(block))
@@ -186,15 +187,23 @@ def _update(
 
 
 def _labels(groups: Any) -> np.ndarray:
-    """Labels whose order is total, so that `np.unique` cannot mistake one user for two."""
+    """Labels whose order is total, so that `np.unique` cannot mistake one user for two.
+
+    Labels with text among them are compared as `unit_label` writes them, numbers and times as they are.
+    """
     labels = np.asarray(groups)
     if np.ma.is_masked(groups):  # what is behind the mask is no label, and `labels` has lost the mask
         raise InputError(MISSING_LABEL)
-    if labels.dtype.kind == "O":
-        if not all(isinstance(label, str | int) for label in labels.flat):
+    if labels.dtype.kind in "OUS":
+        codes: dict[str | None, int] = {}
+        if labels.dtype.kind == "S":
+            labels = np.char.decode(labels, "utf-8", "surrogateescape")
+        elif not isinstance(groups, np.ndarray):
+            labels = np.asarray(groups, object)  # a missing one beside text is no text "nan"
+        found = [codes.setdefault(unit_label(label), len(codes)) for label in labels.flat]
+        if None in codes:
             raise InputError(MISSING_LABEL)
-        codes: dict[str | int, int] = {}
-        return np.array([codes.setdefault(label, len(codes)) for label in labels.flat]).reshape(labels.shape)
-    if labels.dtype.kind not in "biufUSM" or (labels.dtype.kind in "fM" and np.isnan(labels).any()):
+        return np.array(found, np.int64).reshape(labels.shape)
+    if labels.dtype.kind not in "biufM" or (labels.dtype.kind in "fM" and np.isnan(labels).any()):
         raise InputError(MISSING_LABEL)
     return labels

@@ -27,6 +27,7 @@ from private_topics.estimators.saving import (
     sound_arrays,
     write_model,
 )
+from private_topics.estimators.topic_list import Topic, topics_of
 from private_topics.evaluation.perplexity import document_completion_perplexity
 from private_topics.evaluation.relevance import check_lambda, ranked
 from private_topics.inference.proportions import proportions, word_weights
@@ -68,6 +69,8 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
     """Labels that somebody gave, None for a topic without; absent where there are none. See `labels_of`."""
     edits_: Edits
     """What was changed after the release. Absent where nothing was."""
+    library_: str
+    """The version that fitted a model read from a file, which stays in the file. Absent where this one did."""
     n_jobs: int | None
 
     def transform(self, X: Any) -> np.ndarray:
@@ -85,9 +88,15 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         with limited_threads(self.n_jobs):
             return document_completion_perplexity(self.components_, counts)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 (scikit-learn passes it)
         """Mean log-likelihood per held-out word, `-log(perplexity)`: larger is better, for model selection."""
         return -float(np.log(self.perplexity(X)))
+
+    @property
+    def topics_(self) -> tuple[Topic, ...]:
+        """The topics with their ten most probable words."""
+        check_is_fitted(self)
+        return topics_of(self)
 
     def top_words(self, feature_names: Any = None, n: int = 10, *, relevance: float = 1.0) -> list[list[str]]:
         """The `n` most relevant words of each topic, most relevant first.
@@ -110,7 +119,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         order = ranked(self.components_, self.doc_topic_prior_, relevance)[:, :n]
         return [[str(names[j]) for j in row] for row in order]
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002 (scikit-learn passes it)
         """`topic0 … topic(k-1)`: the columns of `transform`."""
         check_is_fitted(self)
         return np.asarray([f"topic{i}" for i in range(len(self.components_))], dtype=object)
@@ -128,7 +137,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
         """The header and the arrays of the model's file."""
         header: dict[str, Any] = {
             "class": type(self).__name__,
-            "library": __version__,
+            "library": getattr(self, "library_", __version__),
             "parameters": self._plain_parameters(),
         }
         header.update(self._extra_header())
@@ -175,6 +184,8 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
             model.topic_labels_ = checked_labels(header["topic_labels"], len(model.components_), path)
         if "edits" in header:
             model.edits_ = checked_edits(header["edits"], path)
+        if isinstance(header.get("library"), str):
+            model.library_ = header["library"]
         model._restore(header)
         return model
 
@@ -205,7 +216,7 @@ class TopicEstimator(TransformerMixin, BaseEstimator):
 
     def _remember_names(self, X: Any) -> None:
         columns = getattr(X, "columns", None)
-        for name in ("feature_names_in_", "tokeniser_", "topic_labels_", "edits_"):
+        for name in ("feature_names_in_", "tokeniser_", "topic_labels_", "edits_", "library_"):
             if hasattr(self, name):
                 delattr(self, name)
         if columns is not None and all(isinstance(name, str) for name in columns):

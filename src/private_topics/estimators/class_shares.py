@@ -20,25 +20,32 @@ from private_topics.corpus.counts.blocks import as_blocks
 from private_topics.corpus.counts.counting import count_texts
 from private_topics.corpus.counts.matrix import validate_counts
 from private_topics.corpus.texts.source import unit_label
-from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
+from private_topics.engines.protocol import Corpus
 from private_topics.errors import InputError, PrivacyError
 from private_topics.estimators.base import TopicEstimator
+from private_topics.estimators.likelihood import sound_topics
 from private_topics.estimators.shares_table import ClassShares
 from private_topics.estimators.vocabularies import refuse_strict
 from private_topics.evaluation.labels import labels_of
 from private_topics.fits.choice import SHARES_OF_CLASSES
-from private_topics.fits.private import check_units, units_of
+from private_topics.fits.private import (
+    check_units,
+    for_one_release,
+    opened_here,
+    require_relation_of,
+    require_unit_of,
+    units_of,
+)
 from private_topics.inference.class_shares import smallest_class
 from private_topics.parameters import CONSTRAINTS, check
-from private_topics.privacy.budget import PrivacyBudget, sigma_for, warn_if_delta_large
+from private_topics.privacy.budget import PrivacyBudget, sigma_for
 from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.class_shares import CLASS_SHARES, release_class_shares
-from private_topics.releases.release import FitContext
-from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, bound_on_units, release_units
+from private_topics.releases.units import MOST_UNITS, UNITS_SHARE
 from private_topics.threads import limited_threads
 
 MOST_CLASSES = 10_000
@@ -49,7 +56,7 @@ CALLER = "class_shares"
 
 
 def class_shares(
-    model: TopicEstimator,
+    model: Any,
     texts: Any,
     classes: Sequence[str | int],
     *,
@@ -61,6 +68,7 @@ def class_shares(
     most_units: int | None = None,
     sampler: str = "fast",
     ledger: Any = None,
+    unlisted_model: bool = False,
     noise_seed: int | None = None,
     n_jobs: int | None = None,
     progress: Progress = SILENT,
@@ -72,21 +80,28 @@ def class_shares(
 
     Parameters
     ----------
-    model : a fitted private model: its topics are public by now. Others are refused.
+    model : a fitted private model, or `PrivateTopics`: its topics are public by now. Others are refused.
     texts : what `open_texts(…, by=FIELD)` gives, or strings or (text, unit) pairs with `labels`; for a model of
         counts, what its `fit` takes, with `labels`.
     classes : a public list, not read off the corpus; a label is compared as text, without blanks around it.
     labels : the class of each document, text or a whole number; None for one that has none.
-    groups : with counts, the user of each document, as in `fit`.
+    groups : with counts, the user of each document, as in `fit`. Where the model protects users, a table that
+        protects documents alone is refused.
     epsilon, delta : what this release spends, on top of what the model spent.
-    neighbours, most_units : as in `PrivateSpectralLDA`; None for the relation of the model.
-    sampler, ledger, noise_seed, n_jobs : as in `PrivateSpectralLDA`.
+    neighbours, most_units : as in `PrivateSpectralLDA`; None for the relation of the model. Where that is add-remove,
+        so must this be: otherwise the table would state the number of units, which the model keeps private.
+    sampler, ledger, noise_seed, n_jobs : as in `PrivateSpectralLDA`. A `DurableLedger` must list the fit of the model
+        too: the topics say something of the corpus that they were fitted to.
+    unlisted_model : take a model that the ledger does not list, because it was fitted to another corpus, or is
+        accounted for elsewhere. The ledger notes it.
     progress : notified of the texts as they are read.
     """
+    model = getattr(model, "model_", model)  # of PrivateTopics
     topics, prior = _released_topics(model, noise_seed)
     names = _checked_classes(classes)
     relation = model.privacy_.relation if neighbours is None else neighbours
     check(CONSTRAINTS["neighbours"], relation, "neighbours", CALLER)
+    require_relation_of(model.privacy_, relation, CALLER)
     check(CONSTRAINTS["most_units"], most_units, "most_units", CALLER, optional=True)
     if most_units is not None and relation != ADD_REMOVE:
         raise InputError(f"The 'most_units' parameter of {CALLER} belongs to neighbours='add-remove'.")
@@ -94,6 +109,10 @@ def class_shares(
     by = getattr(getattr(texts, "reading", None), "by", None)
     digest = model._file_digest()
     noted = {"estimator": "class shares", "by": by, "classes": len(names), "topics": len(topics), "model": digest}
+    if unlisted_model:
+        noted["unlisted_model"] = True
+    else:
+        _require_listed(model, digest, ledger)
     account = FitAccount(ledger, noted | {"n_words": topics.shape[1]}, what="class shares", neighbours=relation)
     run = PrivateRun(
         PrivacyBudget(epsilon, delta),
@@ -103,9 +122,13 @@ def class_shares(
         neighbours=relation,
     )
     most = MOST_UNITS if most_units is None else int(most_units)
-    with _counted(model, texts, names, labels, n_jobs, progress) as counts, _opened(counts, groups) as opened:
+    with _counted(model, texts, names, labels, n_jobs, progress) as counts, opened_here(counts, groups) as opened:
+        require_unit_of(model.privacy_, opened, CALLER)
         account.protects(*units_of(opened, counts, groups))
-        context, share = _context(run, opened, len(topics), account, most)
+        if relation != ADD_REMOVE:
+            check_units(opened)
+            _refuse_hopeless(run, opened.n_units, len(topics))
+        context, share = for_one_release(run, opened, SHARES_OF_CLASSES, len(topics), account, most)
         with limited_threads(n_jobs):
             released = release_class_shares(context, topics, prior, len(names), FOLD_IN_ROUNDS, share)
     words = tuple(tuple(top) for top in model.top_words(n=NAMED_WORDS))
@@ -133,7 +156,19 @@ def _released_topics(model: Any, noise_seed: int | None) -> tuple[np.ndarray, np
             "Shares of topics say as much of the corpus as the topics do, and those of this model were released "
             "without a proved guarantee. Fit a private model first."
         )
-    return model.components_, model.doc_topic_prior_
+    return sound_topics(model, CALLER)
+
+
+def _require_listed(model: TopicEstimator, digest: str, ledger: Any) -> None:
+    """Refuse a model of which a ledger with rows knows no fit; an edited one goes by the file that was released."""
+    edits = getattr(model, "edits_", None)
+    made = {digest} if edits is None else {digest, edits.released}
+    if hasattr(ledger, "entries") and not any(entry.digest in made for entry in ledger.entries()):
+        raise PrivacyError(
+            "The ledger does not list the fit of this model, so it lacks what the topics cost if they are of this "
+            "corpus. Nothing was charged. Give the ledger and the corpus of that fit; or, if the model was fitted to "
+            "another corpus or its cost is noted elsewhere, --unlisted-model, in Python unlisted_model=True."
+        )
 
 
 def _checked_classes(classes: Any) -> tuple[str, ...]:
@@ -147,11 +182,9 @@ def _checked_classes(classes: Any) -> tuple[str, ...]:
 
 
 def _label(value: Any, parameter: str = "labels") -> str | None:
-    """A class as text; None for a missing one. Years beside missing ones are floats in a data frame."""
+    """A class as text; None for a missing one."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() else None
-    if not isinstance(value, str | int | None):
+    if not isinstance(value, str | int | float | None):
         raise InputError(f"The {parameter!r} parameter of {CALLER} must hold text, whole numbers or None.")
     return unit_label(value)
 
@@ -223,32 +256,6 @@ def with_classes(block: Any, classes: np.ndarray, n_classes: int) -> sp.csr_arra
     rows = np.flatnonzero(classes >= 0)
     ones = sp.csr_array((np.ones(len(rows), np.int32), (rows, classes[rows])), shape=(block.shape[0], n_classes))
     return validate_counts(sp.hstack([block, ones], format="csr"), caller=CALLER)
-
-
-@contextmanager
-def _opened(counts: CountBlocks, groups: Any) -> Iterator[Corpus]:
-    corpus = open_corpus("local", counts, groups)
-    try:
-        yield corpus
-    finally:
-        corpus.close()
-
-
-def _context(
-    run: PrivateRun, opened: Corpus, n_topics: int, account: FitAccount, most_units: int
-) -> tuple[FitContext, float]:
-    """What the release may see of the corpus, and the part of the budget that is left for it."""
-    share, corpus, bound = 1.0, opened, None
-    if run.neighbours == ADD_REMOVE:
-        share = 1.0 - UNITS_SHARE
-        corpus = OfReleasedSize(opened, release_units(run, opened.n_units, UNITS_SHARE, most_units))
-        bound = bound_on_units(run, UNITS_SHARE, most_units)
-    else:
-        check_units(opened)
-        _refuse_hopeless(run, opened.n_units, n_topics)
-    warn_if_delta_large(run.budget.delta, corpus.n_units)
-    account.note(n_units=corpus.n_units)
-    return FitContext(run, corpus, SHARES_OF_CLASSES.releases, {}, n_topics, most_units=bound), share
 
 
 def _refuse_hopeless(run: PrivateRun, n_units: int, n_topics: int) -> None:

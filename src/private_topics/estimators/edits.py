@@ -8,8 +8,9 @@ something of them into the model that nobody accounted for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,10 @@ from private_topics.estimators.base import TopicEstimator
 from private_topics.estimators.edited import Edits, check_label
 from private_topics.evaluation.relevance import USUAL
 
-Model = TypeVar("Model", bound=TopicEstimator)
+if TYPE_CHECKING:
+    from private_topics.estimators.private_topics import PrivateTopics
+
+Model = TypeVar("Model", bound="TopicEstimator | PrivateTopics")
 EVERY_WORD = Tokeniser(min_length=1, languages=(), digits=True, stemmer="s", segmented=True)
 Namer = Callable[[list[str]], str]
 
@@ -79,7 +83,8 @@ def name_topics(model: Model, namer: Namer, *, n_words: int = 20, relevance: flo
         model, and returns its label.
     n_words, relevance : which words, as in `top_words`.
     """
-    found = [check_label(namer(words), "name_topics") for words in model.top_words(n=n_words, relevance=relevance)]
+    top = _of_counts(model).top_words(n=n_words, relevance=relevance)
+    found = [check_label(namer(words), "name_topics") for words in top]
     return rename_topics(model, dict(enumerate(found)))
 
 
@@ -99,7 +104,7 @@ def drop_topics(model: Model, topics: Iterable[int]) -> Model:
 
 def regroup_topics(model: Model, *, merged: Iterable[Sequence[int]] = (), dropped: Iterable[int] = ()) -> Model:
     """`merge_topics` and `drop_topics` at once, all by the numbers that topics have now."""
-    check_is_fitted(model)
+    _of_counts(model)
     n_topics, labels = len(model.components_), _labels(model)
     groups = [_topics(group, n_topics, "merge_topics") for group in merged]
     gone = set(_topics(dropped, n_topics, "drop_topics"))
@@ -136,29 +141,44 @@ def _edited(
     **counts: int,
 ) -> Model:
     """A new model of the parts of this one's file, checked as a file is."""
-    check_is_fitted(model)
-    header, stored = model._parts()
+    inner = _of_counts(model)
+    header, stored = inner._parts()
     if any(counts.values()):
-        before = getattr(model, "edits_", None) or Edits(model._file_digest())
+        before = getattr(inner, "edits_", None) or Edits(inner._file_digest())
         header["edits"] = asdict(before.more(**counts))
+    if arrays is not None and len(arrays["doc_topic_prior_"]) != len(inner.doc_topic_prior_):
+        header.pop("evidence", None)  # it is for the topics as they were
     if names is not None:
         header["feature_names"] = names
     if labels is not None:
         header.pop("topic_labels", None)
         if any(label is not None for label in labels):
             header["topic_labels"] = labels
-    return type(model)._from_parts(header, {**stored, **(arrays or {})}, "The edited model")
+    edited: Any = type(inner)._from_parts(header, {**stored, **(arrays or {})}, "The edited model")
+    if inner is not model:
+        made, edited = edited, copy(model)
+        edited.model_, edited.reliability_ = made, None
+    return edited
+
+
+def _of_counts(model: Any) -> Any:
+    """Return the fitted estimator inside a `PrivateTopics`, or any other fitted model as it is."""
+    check_is_fitted(model)
+    inner = getattr(model, "model_", model)
+    if not isinstance(inner, TopicEstimator):
+        raise InputError(f"A fitted topic model can be edited. Got {type(model).__name__} instead.")
+    return inner
 
 
 def _names(model: Any, caller: str) -> list[str]:
-    check_is_fitted(model)
+    _of_counts(model)
     if not hasattr(model, "feature_names_in_"):
         raise InputError(f"{caller} needs a model that knows its words: fit it to text, or to counts with names.")
     return [str(name) for name in model.feature_names_in_]
 
 
 def _labels(model: Any) -> list[str | None]:
-    check_is_fitted(model)
+    _of_counts(model)
     return list(getattr(model, "topic_labels_", None) or [None] * len(model.components_))
 
 

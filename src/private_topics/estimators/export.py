@@ -74,6 +74,7 @@ def pyldavis_arguments(model: Any) -> dict[str, Any]:
     There is one made-up document of `MADE_UP_LENGTH` words, with the shares of the topics. Words to which every topic
     gives a probability of zero are left out, since pyLDAvis divides by it.
     """
+    check_is_fitted(model)
     shares = shares_of(model.doc_topic_prior_)
     expected = shares @ model.components_
     kept = expected > 0

@@ -12,7 +12,7 @@ from private_topics.engines.sites.site import Site
 from private_topics.errors import InputError, ModelFileError, PrivacyError
 from private_topics.estimators.base import TopicEstimator, unchanged_on_failure
 from private_topics.estimators.notebook import NotebookView
-from private_topics.fits.choice import AUTOMATIC, chosen_fit
+from private_topics.fits.choice import AUTOMATIC, chosen_fit, comes_after
 from private_topics.fits.fit import BudgetSplit, Fit, Spectrum
 from private_topics.fits.private import FitSettings, PrivateFit
 from private_topics.knowledge.public import PublicKnowledge
@@ -22,7 +22,10 @@ from private_topics.privacy.ledger.request import Request
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.progress import progress_of
+from private_topics.releases.evidence import Evidence
 from private_topics.releases.units import MOST_UNITS
+
+PRIVATE_TOPICS = "PrivateTopics"
 
 
 class PrivateSpectralLDA(NotebookView, TopicEstimator):
@@ -46,6 +49,9 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
     budget_split : `BudgetSplit`, the named shares of the releases; None for the default, in which the share of the
         refinement goes to the spectral stage where refine_steps is 0. Where epsilon adds up (published calibrations,
         delta=0) the fractions are fixed. A vocabulary that `fit_texts` releases takes a tenth, from the refinement.
+    keep : which topics are returned: those that the documents show ("seen"), on words that the fit has not learnt
+        from, the others joined with those most alike; or "all" of them, marked; or "untested" ones, without a test.
+        None for "seen", with the sequential configuration, unless a `budget_split` leaves nothing for the test.
     knowledge : `PublicKnowledge` of the words, aligned to the columns of X; with the sequential configuration.
     neighbours : what the guarantee compares: corpora of which one unit is replaced by any other ("replace"), emptied
         ("zero-out") or added or removed ("add-remove"). The first is the strongest and needs the most noise; the last
@@ -69,12 +75,17 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
     components_, doc_topic_prior_ : topics and prior, post-processing of released values.
     privacy_ : `PrivacyStatement`.
     sign_off_ : `Request`: who asked for the fit, who approved it and why, as the ledger was told; empty without.
-    supported_components_ : directions of the second moment that stand out from the noise.
+    supported_components_ : how many topics the directions above the noise can tell apart: as many; with public
+        knowledge of words, where these are directions around the mean, one more.
+    evidence_ : `Evidence` for the topics, where they were tested and the model has more than one; else None.
     spectrum_ : eigenvalues of the released second moment and the edge of its noise; None where the configuration has
         no such release.
     """
 
     sign_off_ = Request()
+    evidence_: Evidence | None = None
+    _of_private_topics = False
+    """Whether `PrivateTopics` fits it: then its file, whose digest the ledger notes, says so and `load` makes one."""
 
     def __init__(
         self,
@@ -88,6 +99,7 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         allow_unproved: bool = False,
         refine_steps: int = 4,
         budget_split: BudgetSplit | None = None,
+        keep: str | None = None,
         knowledge: PublicKnowledge | None = None,
         neighbours: Neighbours = REPLACE,
         most_units: int | None = None,
@@ -108,6 +120,7 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         self.allow_unproved = allow_unproved
         self.refine_steps = refine_steps
         self.budget_split = budget_split
+        self.keep = keep
         self.knowledge = knowledge
         self.neighbours = neighbours
         self.most_units = most_units
@@ -119,7 +132,7 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes it)
         """Learn topics from counts over a public vocabulary. With `groups` (a label per document) units are users.
 
         Every fit spends its budget anew; pass a `ledger` to keep several fits within one total.
@@ -132,9 +145,11 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
         request = {"sign_off": self.sign_off_.said} if self.sign_off_ else {}
         return {
             **request,
+            **({"interface": PRIVATE_TOPICS} if self._of_private_topics else {}),
             "privacy": self.privacy_.to_dict(),
             "supported_components": int(self.supported_components_),
             "spectrum": None if self.spectrum_ is None else asdict(self.spectrum_),
+            **({} if self.evidence_ is None else {"evidence": self.evidence_.to_dict()}),
             "budget_split": (self.budget_split or self._usual_split()).as_dict(),
         }
 
@@ -151,10 +166,17 @@ class PrivateSpectralLDA(NotebookView, TopicEstimator):
             self.sign_off_ = Request.from_dict(header.get("sign_off", {}))
             self.supported_components_ = int(header["supported_components"])
             self.spectrum_ = _spectrum_from(header.get("spectrum"))
+            stored = header.get("evidence")
+            self.evidence_ = None if stored is None else Evidence.from_dict(stored, len(self.components_))
             split = BudgetSplit(**header["budget_split"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise ModelFileError("The model file's privacy statement is missing or damaged.") from None
         self.budget_split = None if split == self._usual_split() else split
+        tested = any(comes_after(line.name) for line in self.privacy_.releases)
+        sequential = self.configuration in ("sequential", "auto")
+        if sequential and self.keep is None and not tested and len(self.components_) > 1:
+            self.keep = "untested"  # by a split of its own, or by a version that had no test
+        self._of_private_topics = header.get("interface") == PRIVATE_TOPICS
 
     def _usual_split(self) -> BudgetSplit:
         """What represents None in a file, whatever the configuration."""
@@ -189,6 +211,11 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
         raise InputError(f"engine={model.engine!r} runs configuration='sequential', 2, 3 and 4, proved. Use 'local'.")
     _check_sites(model, fit, name)
     _check_neighbours(model, fit, name)
+    if model.keep in ("seen", "all") and not fit.tested:
+        raise InputError(
+            f"The 'keep' parameter of {name} belongs to configuration='sequential': the topics of the others are not "
+            f"tested. Got configuration={model.configuration!r} instead."
+        )
     if model.budget_split is not None:
         if not isinstance(model.budget_split, BudgetSplit):
             raise InputError(f"The 'budget_split' parameter of {name} must be None or a BudgetSplit.")
@@ -198,7 +225,14 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
                 "neighbours='add-remove' needs a fraction for the number of units: pass budget_split=None, or "
                 "BudgetSplit(units=…, …)."
             )
-    noted = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler")
+        if model.keep in ("seen", "all") and not model.budget_split["evidence"] > 0:
+            raise PrivacyError(
+                f"keep={model.keep!r} needs a fraction for the test of the topics: pass budget_split=None, or "
+                "BudgetSplit(evidence=…, …)."
+            )
+        if model.keep == "untested" and model.budget_split["evidence"] > 0:
+            raise PrivacyError("keep='untested' tests no topics: a BudgetSplit must leave nothing for evidence.")
+    noted = ("n_components", "alpha0", "configuration", "calibration", "refine_steps", "sampler", "keep")
     settings = FitSettings(
         fit=fit,
         budget=budget,
@@ -207,6 +241,7 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
         refine_steps=int(model.refine_steps),
         knowledge=None,
         split=model.budget_split,
+        keep=_kept(model, fit),
         sampler=model.sampler,
         noise_seed=model.noise_seed,
         engine=model.engine,
@@ -222,6 +257,14 @@ def settings_of(model: PrivateSpectralLDA, source: KnowledgeSource | None = None
         most_units=MOST_UNITS if model.most_units is None else int(model.most_units),
     )
     return settings.informed_by(known, known) if isinstance(known, PublicKnowledge) else settings
+
+
+def _kept(model: PrivateSpectralLDA, fit: Fit) -> str | None:
+    """Return which topics a fit keeps; None where it does not test them."""
+    if model.keep is not None:
+        return None if model.keep == "untested" else model.keep
+    paid = model.budget_split is None or model.budget_split["evidence"] > 0
+    return "seen" if fit.tested and paid else None
 
 
 def _check_sites(model: PrivateSpectralLDA, fit: Fit, name: str) -> None:
@@ -263,6 +306,7 @@ def fit_in(
         model.doc_topic_prior_ = found.alpha
         model.supported_components_ = found.supported
         model.spectrum_ = found.spectrum
+        model.evidence_ = found.evidence
         model.privacy_ = statement
         model.sign_off_ = fit.account.request
         fit.account.finish(model._file_digest)

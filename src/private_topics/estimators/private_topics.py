@@ -34,6 +34,7 @@ SAME_NAMES = (
     "delta",
     "alpha0",
     "refine_steps",
+    "keep",
     "neighbours",
     "engine",
     "n_jobs",
@@ -65,7 +66,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
     extra_stop_words : further words to drop, from outside the corpus.
     ledger : `DurableLedger` or `BudgetLedger` of the corpus, or the path of a ledger's file, with `corpus`.
     corpus : the name of the corpus in that file.
-    neighbours, engine, alpha0, refine_steps, n_jobs, random_state, verbose : as of `PrivateSpectralLDA`.
+    neighbours, engine, alpha0, refine_steps, keep, n_jobs, random_state, verbose : as of `PrivateSpectralLDA`.
 
     Attributes
     ----------
@@ -92,6 +93,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
         engine: str | Site = "local",
         alpha0: float = 1.0,
         refine_steps: int = 4,
+        keep: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -109,6 +111,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
         self.engine = engine
         self.alpha0 = alpha0
         self.refine_steps = refine_steps
+        self.keep = keep
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -119,7 +122,8 @@ class PrivateTopics(NotebookView, BaseEstimator):
     n_features_in_ = _of_model("n_features_in_", "How many words there are.")
     tokeniser_ = _of_model("tokeniser_", "How text becomes words.")
     privacy_ = _of_model("privacy_", "What was released, and what is guaranteed.")
-    supported_components_ = _of_model("supported_components_", "Directions above the noise.")
+    supported_components_ = _of_model("supported_components_", "Topics that directions above the noise tell apart.")
+    evidence_ = _of_model("evidence_", "How far the texts show each topic, where they were tested.")
     spectrum_ = _of_model("spectrum_", "Of the released second moment.")
     topic_labels_ = _of_model("topic_labels_", "Labels that people gave, if they did.")
     edits_ = _of_model("edits_", "What was changed after the release, if anything was.")
@@ -149,6 +153,7 @@ class PrivateTopics(NotebookView, BaseEstimator):
         same = {name: getattr(self, name) for name in SAME_NAMES}
         sampler = "exact" if isinstance(self.engine, Site) else "fast"  # shares of noise are discrete Gaussian
         model = PrivateSpectralLDA(self.n_topics, ledger=charged, sampler=sampler, **same)
+        model._of_private_topics = True
         progress = progress_of(self.verbose, type(self).__name__)
         fit_texts(model, texts, words, tokeniser, knowledge=known, progress=progress)
         self.model_ = model.set_params(ledger=ledger)
@@ -189,34 +194,40 @@ class PrivateTopics(NotebookView, BaseEstimator):
         check_is_fitted(self)
         return topics_of(self.model_, reliability=getattr(self, "reliability_", None))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002 (scikit-learn passes it)
         """The labels of the topics: the columns of `transform`."""
         check_is_fitted(self)
         return np.asarray(labels_of(self.model_), dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file (no pickle), as `PrivateSpectralLDA` and the command line do."""
+        """Write the fitted model to one file (no pickle), which the command line reads too; `load` gives it back."""
         check_is_fitted(self)
         self.model_.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model of texts that `save` or the command `fit` wrote. Its statement names its vocabulary and its
-        knowledge; the parameters of those names are the usual ones."""
+        """Read any private model of texts, also one of the command `fit` or of an earlier version. Its statement
+        names its vocabulary and its knowledge; the parameters of those names are the usual ones."""
         model = PrivateSpectralLDA.load(path)
         if not hasattr(model, "tokeniser_"):
             raise InputError(FITTED_TO_COUNTS)
+        return cls._around(model)
+
+    @classmethod
+    def _around(cls, model: PrivateSpectralLDA) -> Self:
+        """A fitted one, of a model that was read from a file."""
         made = cls(model.n_components, **{name: getattr(model, name) for name in SAME_NAMES})
         made.language, made.extra_stop_words = model.tokeniser_.languages, model.tokeniser_.stop_words
         made.model_, made.text_, made.reliability_ = model, None, None
         return made
 
     def _tokeniser(self) -> Tokeniser:
-        languages = (self.language,) if isinstance(self.language, str) else tuple(self.language or ())
-        if isinstance(self.extra_stop_words, str):
-            raise InputError(
-                f"The 'extra_stop_words' parameter of {type(self).__name__} must be a list of words. Got one string."
-            )
+        language: Any = self.language if isinstance(self.language, list | tuple) else [self.language]
+        languages: tuple[str, ...] = tuple(one for one in language if one is not None)
+        for name, value in (("language", languages), ("extra_stop_words", self.extra_stop_words)):
+            listed = isinstance(value, Iterable) and not isinstance(value, str)
+            if not listed or not all(isinstance(word, str) for word in value):
+                raise InputError(f"The {name!r} parameter of {type(self).__name__} must be a list of words.")
         return Tokeniser(languages=languages, stop_words=tuple(self.extra_stop_words))
 
     def _public(self, data: Any, tokeniser: Tokeniser) -> tuple[KnowledgeSource | None, Vocabulary]:

@@ -74,8 +74,16 @@ def _part(name: str) -> zipfile.ZipInfo:
     return part
 
 
-def load(path: str | os.PathLike[str]) -> TopicEstimator:
-    """Read a model written by `save`, whichever estimator wrote it."""
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by `save`, as what it was saved from: `PrivateTopics`, or an estimator of counts."""
+    model = load_estimator(path)
+    if not (getattr(model, "_of_private_topics", False) and hasattr(model, "tokeniser_")):
+        return model
+    return import_module("private_topics.estimators.private_topics").PrivateTopics._around(model)
+
+
+def load_estimator(path: str | os.PathLike[str]) -> TopicEstimator:
+    """The estimator of counts in a model file, whoever saved it: what commands and reports work with."""
     header, arrays = read_model(path)
     name = header.get("class")
     if not isinstance(name, str) or name not in MODEL_CLASSES:

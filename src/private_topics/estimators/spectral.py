@@ -56,7 +56,7 @@ class SpectralLDA(TopicEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes it)
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
         check_parameters(self)
         with (

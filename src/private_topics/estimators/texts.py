@@ -48,6 +48,7 @@ from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours
 from private_topics.progress import SILENT, Progress
 from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, release_units
+from private_topics.releases.units_with_words import TEXTS_SHARE
 from private_topics.releases.vocabulary import VOCABULARY_SHARE
 
 if TYPE_CHECKING:
@@ -140,6 +141,11 @@ def make_vocabulary(
 
     `neighbours` and `most_units` as in `PrivateSpectralLDA`.
     """
+    if not isinstance(vocabulary, Selection):
+        raise InputError(
+            "The 'vocabulary' parameter of make_vocabulary must be a PrivateVocabulary or a CandidateVocabulary. "
+            f"Got {type(vocabulary).__name__} instead."
+        )
     tokeniser = Tokeniser() if tokeniser is None else tokeniser
     vocabulary = _with_phrases(vocabulary, tokeniser)
     check(CONSTRAINTS["neighbours"], neighbours, "neighbours", "make_vocabulary")
@@ -152,12 +158,20 @@ def make_vocabulary(
     account = FitAccount(ledger, noted, what="vocabulary", neighbours=neighbours)
     threshold_delta = vocabulary.threshold_share * budget.delta
     run = PrivateRun(budget, reserve=account.reserve, threshold_delta=threshold_delta, neighbours=neighbours)
-    share, released_number = 1.0, None
+    share, released_number = 1.0 - TEXTS_SHARE, None
     if neighbours == ADD_REMOVE:
-        share, most = 1.0 - UNITS_SHARE, MOST_UNITS if most_units is None else int(most_units)
+        share, most = share - UNITS_SHARE, MOST_UNITS if most_units is None else int(most_units)
         released_number = partial(release_units, run, share=UNITS_SHARE, most_units=most)
     words, _ = released_words(
-        run, share, texts, vocabulary, tokeniser, account, progress, release_number=released_number
+        run,
+        share,
+        texts,
+        vocabulary,
+        tokeniser,
+        account,
+        progress,
+        release_number=released_number,
+        texts_share=TEXTS_SHARE,
     )
     account.finish(lambda: hashlib.sha256(list_text(words).encode()).hexdigest())
     return words, run
@@ -198,7 +212,7 @@ def _fit_with_list(
     tokeniser: Tokeniser,
     progress: Progress,
 ) -> None:
-    settings = settings_of(model, source)
+    settings = replace(settings_of(model, source), of_texts=True)
     words = usable_words(vocabulary, tokeniser)
     if source is not None:
         settings = settings.informed_by(source.align(words), source)
@@ -231,13 +245,23 @@ def _fit_with_vocabulary(
     """The vocabulary first, then the fit on the words it named, in one run."""
     if isinstance(model.engine, Site):
         raise InputError("Several sites agree on a public vocabulary before the first round: give a list of words.")
-    settings = settings_of(model, source)
+    settings = replace(settings_of(model, source), of_texts=True)
     share = vocabulary_share(settings)
     counted = _counter(model, progress)
     threshold_delta = vocabulary.threshold_share * settings.budget.delta
     fit = PrivateFit.begin(settings, threshold_delta=threshold_delta, **vocabulary.noted)
     words, n_units = released_words(
-        fit.run, share, texts, vocabulary, tokeniser, fit.account, progress, model.n_jobs, fit.release_number, source
+        fit.run,
+        share,
+        texts,
+        vocabulary,
+        tokeniser,
+        fit.account,
+        progress,
+        model.n_jobs,
+        fit.release_number,
+        source,
+        settings.texts_share,
     )
     fit = fit.with_words(words, n_units, share, source)
     with counted(texts, words, tokeniser) as counts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from private_topics.evaluation.labels import labels_of, word_names
 from private_topics.evaluation.relevance import shares_of
@@ -32,7 +33,8 @@ class TopicWord:
 class Topic:
     """One topic: its words, most probable first; how common it is; how surely it would come out again, if known.
 
-    `number` is its row in `components_`, from 0.
+    `number` is its row in `components_`, from 0. `evidence` is in standard deviations of the noise, `seen` whether
+    it is beyond doubt that the texts show the topic; both None where the fit was not asked to test its topics.
     """
 
     number: int
@@ -40,6 +42,8 @@ class Topic:
     words: tuple[TopicWord, ...]
     share: float
     reliability: float | None = None
+    evidence: float | None = None
+    seen: bool | None = None
 
     def __str__(self) -> str:
         return f"{self.label} ({self.share:.1%}): {' '.join(word.word for word in self.words)}"
@@ -50,10 +54,12 @@ def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, 
 
     `reliability`: what `private_topics.reliability(model)` found, for intervals and how surely a topic comes again.
     """
+    check_is_fitted(model)
     check_integer(n, "n", "topics_of", 1)
     names, components, shares = word_names(model), model.components_, shares_of(model.doc_topic_prior_)
     if reliability is not None:
         reliability.require(model, "topics_of")
+    evidence = getattr(model, "evidence_", None)
     return tuple(
         Topic(
             number,
@@ -61,6 +67,8 @@ def topics_of(model: Any, n: int = 10, reliability: Any = None) -> tuple[Topic, 
             tuple(_word(number, j, names, components, reliability) for j in np.argsort(-row, kind="stable")[:n]),
             float(share),
             None if reliability is None else float(reliability.topics[number]),
+            None if evidence is None else float(evidence.deviations[number]),
+            None if evidence is None else bool(evidence.seen[number]),
         )
         for number, (label, row, share) in enumerate(zip(labels_of(model), components, shares, strict=True))
     )

@@ -82,7 +82,7 @@ class VariationalLDA(TopicEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes it)
         """Learn topics from counts: a matrix (documents × words), an iterable of such blocks, or a path to them."""
         check_parameters(self)
         with unchanged_on_failure(self):
@@ -174,7 +174,7 @@ class PrivateVariationalLDA(TopicEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes it)
         """Learn topics from counts over a public vocabulary. With `groups` (a label per document) units are users.
 
         Every fit spends its budget anew; pass a `ledger` to keep several fits within one total.

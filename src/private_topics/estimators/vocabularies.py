@@ -6,7 +6,7 @@ read the same units, documents or the users that label them, and only the words 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from itertools import chain, tee
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ import numpy as np
 from private_topics.corpus.counts.counting import distinct_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.corpus.words.vocabulary import WordList, user_units
-from private_topics.errors import InputError, PrivacyError
+from private_topics.errors import InputError, NoWordsError, PrivacyError
 from private_topics.fits.private import FitSettings
 from private_topics.inference.informed_unigram import expected_weights
 from private_topics.knowledge.sources import KnowledgeSource
@@ -24,6 +24,7 @@ from private_topics.privacy.ledger.in_memory import FitAccount
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.progress import Progress
 from private_topics.releases.candidates import CANDIDATES_PER_UNIT, CHOSEN_WORDS, Expected, release_candidates
+from private_topics.releases.units_with_words import release_counted
 from private_topics.releases.vocabulary import (
     FEWEST_UNITS,
     THRESHOLD_SHARE,
@@ -150,12 +151,14 @@ def released_words(
     n_jobs: int | None = None,
     release_number: Callable[[int], int] | None = None,
     source: KnowledgeSource | None = None,
+    texts_share: float = 0.0,
 ) -> tuple[list[str], int]:
     """The released words, sorted, and the number of units. Nothing is charged where those are too few for any word.
 
     The account notes both counts: that of the units, which is public, before it reserves; that of the words, after.
     Where the number of units is not public, `release_number` makes of it one that may be seen, and is charged.
-    `source`: public knowledge, opened, which helps to choose among candidates.
+    `source`: public knowledge, opened, which helps to choose among candidates. `texts_share`: the part of the budget
+    that asks, first of all, how many units have words.
     """
     if iter(texts) is texts:
         raise InputError("The texts must be readable more than once: pass a list, or what open_texts gives.")
@@ -163,30 +166,31 @@ def released_words(
     if isinstance(vocabulary, CandidateVocabulary):
         names = usable_words(vocabulary.candidates, tokeniser)
     documents = distinct_words(progress.documents(texts, "reading words"), tokeniser, n_jobs=n_jobs)
-    return words_of_units(run, share, documents, vocabulary, names, account, release_number, source)
+    return words_of_units(run, share, documents, vocabulary, names, account, release_number, source, texts_share)
 
 
 def words_of_units(
     run: PrivateRun,
     share: float,
-    documents: Iterator[tuple[Iterable[str], Any]],
+    documents: Iterator[tuple[Collection[str], Any]],
     vocabulary: Selection,
     names: list[str] | None,
     account: FitAccount,
     release_number: Callable[[int], int] | None = None,
     source: KnowledgeSource | None = None,
+    texts_share: float = 0.0,
 ) -> tuple[list[str], int]:
     """The same for documents given as their words and a label, or None; `names`: the candidates, if there are any."""
     limits: dict[str, Any] = {"most_words_per_unit": vocabulary.most_words_per_unit, "size": vocabulary.size}
     if names is not None:
         units = _units(documents, vocabulary, account, frozenset(names))
         fewest = FEWEST_UNITS if release_number is None else 1
-        counter = _Counted(units, fewest, NOBODY_ELSE, account, release_number)
+        counter = _Counted(units, fewest, NOBODY_ELSE, account, release_number, run, texts_share)
         words = release_candidates(run, counter, names, share=share, expected=_expected(source, names), **limits)
     else:
         units = _units(documents, vocabulary, account)
         fewest = units_needed(run, share, vocabulary.most_words_per_unit)
-        counter = _Counted(units, fewest, TOO_FEW, account, release_number)
+        counter = _Counted(units, fewest, TOO_FEW, account, release_number, run, texts_share)
         words = release_vocabulary(run, counter, share=share, **limits)
     account.note(n_words=len(words))
     return words, counter.number
@@ -222,19 +226,23 @@ class _Counted:
 
     def __init__(
         self,
-        units: Iterable[Iterable[str]],
+        units: Iterable[Collection[str]],
         fewest: int,
         refusal: str,
         account: FitAccount,
         release_number: Callable[[int], int] | None,
+        run: PrivateRun,
+        texts_share: float,
     ) -> None:
         self.units, self.fewest, self.refusal, self.account = units, fewest, refusal, account
         self.release_number, self.number = release_number, 0
+        self.run, self.texts_share = run, texts_share
 
-    def __iter__(self) -> Iterator[Iterable[str]]:
-        seen = 0
+    def __iter__(self) -> Iterator[Collection[str]]:
+        seen = with_words = 0
         for unit in self.units:
             seen += 1
+            with_words += len(unit) > 0
             yield unit
         if self.release_number is not None and seen == 0:
             raise InputError("The corpus is empty: a vocabulary needs at least one document.")
@@ -243,19 +251,24 @@ class _Counted:
             charged = NOTHING if self.release_number is None else THEIR_NUMBER
             raise InputError(self.refusal.format(fewest=self.fewest, number=self.number, charged=charged))
         self.account.note(n_units=self.number)
+        if self.texts_share:
+            with self.account.stopped_by(NoWordsError, self.run):
+                release_counted(self.run, with_words, self.number, self.texts_share)
 
 
 def _units(
-    found: Iterator[tuple[Iterable[str], Any]],
+    found: Iterator[tuple[Collection[str], Any]],
     vocabulary: Selection,
     account: FitAccount,
     among: Set[str] | None = None,
-) -> Iterator[Iterable[str]]:
+) -> Iterator[Collection[str]]:
     """The words of each unit (those in `among`): a document where the first one has no label, else a user.
 
     The account learns which, and the users' labels as they are read.
     """
-    documents = found if among is None else ((among & set(words), label) for words, label in found)
+    documents: Iterator[tuple[Collection[str], Any]] = found
+    if among is not None:
+        documents = ((among & set(words), label) for words, label in found)
     first = next(documents, None)
     if first is None:
         return
@@ -271,7 +284,7 @@ def _units(
         yield from user_units((words for words, _ in for_words), labels, vocabulary.most_words_per_unit)
 
 
-def _unlabelled(words: Iterable[str], label: str | None) -> Iterable[str]:
+def _unlabelled(words: Collection[str], label: str | None) -> Collection[str]:
     if label is not None:
         raise InputError("Either all documents have a unit or none has.")
     return words

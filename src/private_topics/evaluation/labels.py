@@ -6,9 +6,10 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from private_topics.errors import InputError
-from private_topics.evaluation.relevance import ranked, shares_of
+from private_topics.evaluation.relevance import as_floats, ranked, shares_of
 
 LABEL_WORDS, LEADING, DISTINCTIVE = 3, 30, 0.3
 """Of the leading words, by relevance with a λ below the usual: a label has to tell topics apart."""
@@ -17,6 +18,7 @@ CENTRAL = 10
 
 def labels_of(model: Any) -> list[str]:
     """The label of each topic: as renamed (`topic_labels_`), else its most distinctive words. No two are equal."""
+    check_is_fitted(model)
     given = getattr(model, "topic_labels_", None) or [None] * len(model.components_)
     found: list[str] = []
     for label, made in zip(given, labels(model), strict=True):
@@ -35,6 +37,7 @@ def labels(model: Any, vectors: Any = None) -> list[str]:
     vectors : public word vectors, one row for each word of the model, or a `PublicKnowledge` of them. Then a label
         has the words nearest to the centre of the topic's words; without, those that tell it most from other topics.
     """
+    check_is_fitted(model)
     components = np.asarray(model.components_)
     words = word_names(model)
     shares = shares_of(model.doc_topic_prior_)
@@ -63,7 +66,7 @@ def word_names(model: Any) -> list[str]:
 
 
 def _rows(vectors: Any, n_words: int) -> np.ndarray:
-    table = np.asarray(getattr(vectors, "vectors", vectors), dtype=np.float64)
+    table = as_floats(getattr(vectors, "vectors", vectors), "vectors", "labels")
     if table.ndim != 2 or len(table) != n_words or not np.isfinite(table).all():
         raise InputError(
             f"The 'vectors' parameter of labels must have a row of finite numbers for each of the {n_words} words. "

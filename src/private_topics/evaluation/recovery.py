@@ -12,6 +12,7 @@ rows 2), and superfluous estimated topics are ignored.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def match_topics(estimate: Any, truth: Any, *, within: float = math.inf) -> np.n
     With equal numbers of topics it is a permutation, and `estimate[match_topics(estimate, truth)]` is in the
     order of `truth`. With `within`, topics must be probabilities, and only rows at an L1 distance below it match.
     """
-    if not within > 0.0:
+    if not isinstance(within, Real) or not within > 0.0:
         raise InputError(f"The 'within' parameter of match_topics must be a positive number. Got {within!r}.")
     found, wanted = _check_pair(estimate, truth, "match_topics", probabilities=within < math.inf)
     match = _match(found, wanted)

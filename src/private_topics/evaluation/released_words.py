@@ -70,6 +70,9 @@ def _distinct(words: Any, caller: str) -> list[str]:
     """Words, or lists of them as `top_words` gives, each word once."""
     if isinstance(words, str):
         raise InputError(f"The 'words' parameter of {caller} must be words, not one string.")
+    words = list(words)
+    if not all(isinstance(item, Iterable) for item in words):
+        raise InputError(f"The 'words' parameter of {caller} must be words, or lists of words.")
     flat = [word for item in words for word in ([item] if isinstance(item, str) else item)]
     return list(dict.fromkeys(map(str, flat)))
 

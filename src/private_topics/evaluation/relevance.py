@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from private_topics.errors import InputError
 from private_topics.evaluation._checks import check_topics
@@ -66,6 +67,14 @@ def ranked(components: Any, weights: Any, lam: float) -> np.ndarray:
     return order
 
 
+def as_floats(value: Any, name: str, caller: str) -> np.ndarray:
+    """An array of floats, if it is one."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"The {name!r} parameter of {caller} must hold numbers.") from None
+
+
 def check_lambda(value: Any, name: str, caller: str) -> float:
     """Return `value` where it is a number from 0 to 1."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
@@ -90,6 +99,7 @@ def find_topics(model: Any, word: str) -> list[FoundTopic]:
     model : a fitted model with words.
     word : as the model has it, or as it is written where the model knows how text becomes words.
     """
+    check_is_fitted(model)
     names = list(getattr(model, "feature_names_in_", ()))
     tokeniser = getattr(model, "tokeniser_", None)
     forms = {word, *(tokeniser.words(word) if tokeniser is not None else ())}
@@ -103,7 +113,7 @@ def find_topics(model: Any, word: str) -> list[FoundTopic]:
 
 def _checked(components: Any, weights: Any, caller: str) -> tuple[np.ndarray, np.ndarray]:
     topics = check_topics(components, caller=caller, probabilities=True)
-    given = np.asarray(weights, dtype=np.float64)
+    given = as_floats(weights, "weights", caller)
     if given.shape != (len(topics),) or not np.isfinite(given).all() or given.min() < 0 or not given.sum() > 0:
         raise InputError(
             f"The 'weights' parameter of {caller} must hold a number for each topic, none negative, not all zero."

@@ -16,20 +16,27 @@ from private_topics.paper.graph import CONFIGURATIONS as CUTS
 from private_topics.paper.graph import SEQUENTIAL_GRAPH, SEQUENTIAL_SUMMARY, Placement
 from private_topics.releases.candidates import CANDIDATES
 from private_topics.releases.class_shares import CLASS_SHARES
+from private_topics.releases.evidence import EVIDENCE
+from private_topics.releases.likelihood import LIKELIHOOD
 from private_topics.releases.release import Release
 from private_topics.releases.statistic import MINIBATCH
 from private_topics.releases.units import UNITS
+from private_topics.releases.units_with_words import UNITS_WITH_WORDS
 from private_topics.releases.vocabulary import VOCABULARY
 
 VARIATIONAL = Fit("variational", (MINIBATCH,), None, {})
 VOCABULARY_ALONE = Fit("vocabulary", (VOCABULARY,), None, {"vocabulary": 1.0})
 CANDIDATES_ALONE = Fit("candidate words", (CANDIDATES,), None, {"vocabulary": 1.0})
 SHARES_OF_CLASSES = Fit("class shares", (CLASS_SHARES,), None, {})
+EVIDENCE_ALONE = Fit("evidence", (EVIDENCE,), None, {})
+LIKELIHOOD_ALONE = Fit("log-likelihood", (LIKELIHOOD,), None, {})
 OF_WORDS = (VOCABULARY, CANDIDATES)
 """Releases with which any fit may begin: they choose its vocabulary."""
-BEGINNINGS = (UNITS, *OF_WORDS)
+BEGINNINGS = (UNITS, UNITS_WITH_WORDS, *OF_WORDS)
 """Releases that may come before those of a fit's own list."""
-WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE, SHARES_OF_CLASSES)
+AROUND = (*BEGINNINGS, EVIDENCE)
+"""The same with the test of the topics, which comes last."""
+WITHOUT_TOPICS = (VOCABULARY_ALONE, CANDIDATES_ALONE, SHARES_OF_CLASSES, LIKELIHOOD_ALONE, EVIDENCE_ALONE)
 PRIVATE = SEQUENTIAL, INFORMED, *PROVED.values(), PURE
 FITS: dict[str, Fit] = {fit.name: fit for fit in (*PRIVATE, *PUBLISHED.values(), VARIATIONAL, *WITHOUT_TOPICS)}
 CONFIGURATIONS = (1, 2, 3, 4, "sequential", "auto")
@@ -85,13 +92,23 @@ def release_behind(line: str, configuration: str) -> Release | None:
 
     A fit of one release may sum it up in a line of another name.
     """
-    beginning = next((release for release in BEGINNINGS if release.made(line)), None)
+    beginning = next((release for release in AROUND if release.made(line)), None)
     if beginning is not None:
         return beginning
     fit = FITS.get(configuration)
     if fit is None:
         return None
     return fit.releases[0] if len(fit.releases) == 1 else fit.release_of(line)
+
+
+def comes_before(line: str) -> bool:
+    """Whether a line of a statement is about a release before those of the fit's own list."""
+    return any(release.made(line) for release in BEGINNINGS)
+
+
+def comes_after(line: str) -> bool:
+    """Tell whether a line of a statement is about the test of the topics, after the fit's own list."""
+    return EVIDENCE.made(line)
 
 
 def chooses_words(line: str) -> bool:

@@ -15,8 +15,9 @@ from private_topics.privacy.budget import SUM_TOLERANCE, PrivacyBudget, is_numbe
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.shares import SharedRun
 from private_topics.privacy.simple_composition import Calibration, PureBudget, SimpleRun
+from private_topics.releases.evidence import Evidence
 from private_topics.releases.release import FitContext, Release
-from private_topics.spectral.frame import Frame
+from private_topics.spectral.frame import ABOVE_EDGE, Frame
 
 LARGEST_TENSOR = 0.2  # of the budget, where topics are hard to tell apart
 
@@ -32,15 +33,34 @@ class Spectrum:
     def of(cls, frame: Frame) -> Spectrum:
         return cls(tuple(map(float, frame.eigenvalues)), float(frame.noise_edge))
 
+    @property
+    def level(self) -> float:
+        """The edge of the noise, with a margin: directions above it count."""
+        return ABOVE_EDGE * self.noise_edge
+
+    @property
+    def above(self) -> int:
+        """Directions whose eigenvalue exceeds the level."""
+        return sum(value > self.level for value in self.eigenvalues)
+
 
 @dataclass(frozen=True)
 class PrivateModel:
-    """Post-processing of released values: topics (k × d), prior (k,), directions that stand out from the noise."""
+    """Post-processing of released values: topics (k × d), prior (k,), and how many topics the noise lets tell apart.
+
+    `supported` are the directions above the noise; where they are directions around the mean, one more.
+    """
 
     topics: np.ndarray
     alpha: np.ndarray
     supported: int
     spectrum: Spectrum | None = None
+    evidence: Evidence | None = None
+
+    @property
+    def above(self) -> int:
+        """Directions that stand out from the noise."""
+        return self.supported if self.spectrum is None else self.spectrum.above
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +78,7 @@ class Fit:
     any_engine : whether all of its sums are exact, so that any engine can compute them.
     any_neighbours : whether its proofs hold for every kind of neighbours, and not for replaced units alone.
     any_sites : whether every value that it releases is a sum of what several sites can compute on their own.
+    tested : whether its topics are tested, in the end, on words that it has not learnt from.
     """
 
     name: str
@@ -71,6 +92,7 @@ class Fit:
     any_engine: bool = True
     any_neighbours: bool = False
     any_sites: bool = False
+    tested: bool = False
 
     @property
     def adds_up(self) -> bool:
@@ -86,13 +108,13 @@ class Fit:
         refine_steps: int,
         eigenvalue: float = 1.0,
         fractions: Mapping[str, float] | None = None,
-        vocabulary: float = 0.0,
+        **before: float,
     ) -> BudgetSplit:
-        """The default `fractions`: without refinement nothing is kept for it. `vocabulary`: taken before the fit.
+        """The default `fractions`: without refinement nothing is kept for it. `before`: see `after`.
 
         The smaller the `eigenvalue` of the whitened tensor, the more of the refinement's fraction goes to the tensor.
         """
-        split = BudgetSplit(**after(fractions or self.fractions, "vocabulary", vocabulary))
+        split = BudgetSplit(**after(fractions or self.fractions, **before))
         if not refine_steps:
             return split.without_refinement()
         if not split["refine"]:
@@ -127,17 +149,24 @@ class Fit:
         return PrivateRun(budget, **noise)
 
 
-def after(fractions: Mapping[str, float], first: str, share: float) -> Mapping[str, float]:
-    """The fractions of a fit of which a release before it, such as its vocabulary, takes `share`.
+AROUND = ("units", "texts", "vocabulary", "evidence")
+"""The fractions of releases that may come before those of a fit's own list, or after them."""
 
-    The larger of refinement and features pays, else all.
+
+def after(fractions: Mapping[str, float], **before: float) -> Mapping[str, float]:
+    """Return the fractions of a fit with those of the releases around it, such as its vocabulary.
+
+    The larger of refinement and features pays for them; where it is too small, all fractions do.
     """
-    if not share:
+    taken = math.fsum(before.values())
+    if not taken:
         return fractions
     payer = max(("refine", "features"), key=lambda name: fractions.get(name, 0.0))
-    if fractions.get(payer, 0.0) > share:
-        return {**fractions, payer: fractions[payer] - share, first: share}
-    return {name: (1.0 - share) * part for name, part in fractions.items()} | {first: share}
+    if fractions.get(payer, 0.0) > taken:
+        own = {**fractions, payer: fractions[payer] - taken}
+    else:
+        own = {name: (1.0 - taken) * part for name, part in fractions.items()}
+    return own | {name: share for name, share in before.items() if share}
 
 
 class BudgetSplit(Mapping[str, float]):
@@ -223,8 +252,8 @@ def _rebuilt(fractions: dict[str, float]) -> BudgetSplit:
 
 def _defaults() -> dict[str, float]:
     """The fractions of the sequential fit; zero for those that releases of other fits name."""
-    from private_topics.fits.choice import BEGINNINGS, FITS  # whose fits make splits of their own
+    from private_topics.fits.choice import AROUND, FITS  # whose fits make splits of their own
 
-    listed = [*(release for fit in FITS.values() for release in fit.releases), *BEGINNINGS]
+    listed = [*(release for fit in FITS.values() for release in fit.releases), *AROUND]
     named = [release.share for release in listed if release.share is not None]
     return dict.fromkeys([*FITS["sequential"].fractions, *named], 0.0) | dict(FITS["sequential"].fractions)

@@ -11,6 +11,7 @@ released moment says that the vectors know little of the corpus, the rest of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from private_topics.corpus.counts.blocks import MatrixBlocks
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
 from private_topics.fits import sequential
-from private_topics.fits.fit import Fit, PrivateModel, Spectrum
+from private_topics.fits.fit import AROUND, Fit, PrivateModel, Spectrum
 from private_topics.fits.plain import fit_unnoised
 from private_topics.inference.carried import Averaged, check_size, occurring_words, shares_of
 from private_topics.inference.denoising import informed_topics
@@ -106,8 +107,7 @@ def model(context: FitContext) -> PrivateModel:
     look = max(LOOK * public.share(UNIGRAM), usual), SECOND_LOOK * public.share(PUBLIC_SECOND)
     noisy_unigram = release_unigram(public, share=look[0])
     unigram = sequential.unigram_of(context, noisy_unigram.value, noisy_unigram.sigma)
-    before = context.split.get("vocabulary", 0.0) + context.split.get("units", 0.0)
-    left = 1.0 - before - look[0]
+    left = 1.0 - math.fsum(context.split.get(name, 0.0) for name in AROUND) - look[0]
     if not context.own_split and words_enough(budget, context.n_topics, occurring_words(unigram)):
         alone = without_knowledge(context, left)
         if sequential.refined_and_carried(alone, noisy_unigram, unigram)[1] == context.n_topics:
@@ -139,7 +139,7 @@ def model(context: FitContext) -> PrivateModel:
         topics, alpha = topics_of_features(public, expected, unigram)
     if public.split["refine"] and context.refine_steps:
         topics, alpha = topics_of_counts(public, topics, unigram)
-    return PrivateModel(topics, alpha, frame.supported + 1, Spectrum.of(frame))
+    return PrivateModel(topics, alpha, frame.supported + 1, Spectrum.of(frame))  # directions around the mean
 
 
 def _without_tensor(split: Mapping[str, float]) -> Mapping[str, float]:
@@ -177,6 +177,7 @@ def without_knowledge(context: FitContext, left: float) -> FitContext:
     """The sequential fit with what is left of the budget; it has a unigram."""
     usual = sequential.SEQUENTIAL.split(context.refine_steps).as_dict() | {"unigram": 0.0}
     split = {name: left * part / sum(usual.values()) for name, part in usual.items()}
+    split["evidence"] = context.split.get("evidence", 0.0)
     return replace(context, releases=sequential.RELEASES, split=split)
 
 
@@ -238,4 +239,6 @@ def topics_of_counts(context: FitContext, start: np.ndarray, unigram: np.ndarray
     return topics, context.alpha0 * shares_of(averaged.value)
 
 
-INFORMED = Fit("informed", RELEASES, model, FEW, fractions_for=fractions_for, any_neighbours=True, any_sites=True)
+INFORMED = Fit(
+    "informed", RELEASES, model, FEW, fractions_for=fractions_for, any_neighbours=True, any_sites=True, tested=True
+)

@@ -15,9 +15,10 @@ from private_topics._version import __version__
 from private_topics.corpus.counts.block_source import CountBlocks
 from private_topics.engines.protocol import Corpus, OfReleasedSize, open_corpus
 from private_topics.engines.sites.site import Site
-from private_topics.errors import InputError, PrivacyError, PrivacyWarning
-from private_topics.fits.fit import BudgetSplit, Fit, PrivateModel, after
+from private_topics.errors import InputError, NoWordsError, PrivacyError, PrivacyWarning
+from private_topics.fits.fit import AROUND, BudgetSplit, Fit, PrivateModel
 from private_topics.fits.sequential import SEQUENTIAL
+from private_topics.fits.tested import tested_model
 from private_topics.knowledge.public import PublicKnowledge
 from private_topics.knowledge.sources import KnowledgeSource
 from private_topics.privacy.budget import PrivacyBudget, warn_if_delta_large
@@ -27,8 +28,10 @@ from private_topics.privacy.neighbours import ADD_REMOVE, REPLACE, Neighbours, g
 from private_topics.privacy.shares import NoiseShares
 from private_topics.privacy.statement import PrivacyStatement, statement_of
 from private_topics.progress import Progress
+from private_topics.releases.evidence import EVIDENCE_SHARE
 from private_topics.releases.release import FitContext
 from private_topics.releases.units import MOST_UNITS, UNITS_SHARE, bound_on_units, release_units
+from private_topics.releases.units_with_words import TEXTS_SHARE, release_units_with_words
 from private_topics.spectral.topics import equal_eigenvalue
 from private_topics.threads import limited_threads
 
@@ -68,6 +71,10 @@ class FitSettings:
     neighbours: Neighbours = REPLACE
     most_units: int = MOST_UNITS
     """What the number of units must not exceed, where it is not public."""
+    keep: str | None = None
+    """Which topics are returned: those "seen" in the corpus, or "all" with what is seen of them; None: no test."""
+    of_texts: bool = False
+    """Whether the corpus was counted from texts: the first release then asks whether there are any words."""
 
     def informed_by(
         self, knowledge: PublicKnowledge | None, source: PublicKnowledge | KnowledgeSource
@@ -88,8 +95,7 @@ class FitSettings:
         if split["frame"] and split["tensor"]:
             return split.replace(refine=split["refine"] + split["features"], features=0.0)
         eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
-        fractions = after(SEQUENTIAL.fractions, "units", split["units"])
-        return SEQUENTIAL.split(self.refine_steps, eigenvalue, fractions, split["vocabulary"])
+        return SEQUENTIAL.split(self.refine_steps, eigenvalue, None, **{name: split[name] for name in AROUND})
 
     def split_for(self, mu: float, n_units: int, n_words: int, vocabulary: float) -> BudgetSplit:
         """The default split of a fit over a corpus of this size; `vocabulary`: what a released one takes before."""
@@ -98,7 +104,13 @@ class FitSettings:
             budget = mu * gain(self.neighbours) * n_units
             fractions = self.fit.fractions_for(budget, self.n_topics, n_words)
         eigenvalue = equal_eigenvalue(self.n_topics, self.alpha0)
-        return self.fit.split(self.refine_steps, eigenvalue, after(fractions, "units", self.units_share), vocabulary)
+        before = {
+            "units": self.units_share,
+            "texts": self.texts_share,
+            "vocabulary": vocabulary,
+            "evidence": self.evidence_share,
+        }
+        return self.fit.split(self.refine_steps, eigenvalue, fractions, **before)
 
     @property
     def units_share(self) -> float:
@@ -106,6 +118,22 @@ class FitSettings:
         if self.neighbours != ADD_REMOVE:
             return 0.0
         return UNITS_SHARE if self.split is None else self.split["units"]
+
+    @property
+    def texts_share(self) -> float:
+        """The part of the budget for the number of units with words; none by default where counts are given."""
+        if self.fit.adds_up:
+            return 0.0
+        if self.split is not None:
+            return self.split["texts"]
+        return TEXTS_SHARE if self.of_texts else 0.0
+
+    @property
+    def evidence_share(self) -> float:
+        """The part of the budget for the test of the topics; a single topic needs none."""
+        if self.keep is None or not self.fit.tested or self.n_topics == 1:
+            return 0.0
+        return EVIDENCE_SHARE if self.split is None else self.split["evidence"]
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -169,7 +197,7 @@ class PrivateFit:
             warn_if_delta_large(settings.budget.delta, corpus.n_units)
             if self.n_units is None:
                 self.account.note(n_units=corpus.n_units)
-            yield FitContext(
+            context = FitContext(
                 run=self.run,
                 corpus=corpus,
                 releases=settings.fit.releases,
@@ -183,6 +211,10 @@ class PrivateFit:
                 random_state=check_random_state(0 if settings.random_state is None else settings.random_state),
                 progress=settings.progress,
             )
+            if self.n_units is None and settings.texts_share:
+                with self.account.stopped_by(NoWordsError, self.run):
+                    release_units_with_words(context, settings.texts_share)
+            yield context
         except BaseException:
             if isinstance(settings.engine, Site):
                 settings.engine.end(failed=True)
@@ -222,7 +254,9 @@ class PrivateFit:
         settings, corpus = self.settings, context.corpus
         assert settings.fit.model is not None
         with limited_threads(settings.n_jobs):
-            model = settings.fit.model(context)
+            model = settings.fit.model(replace(context, learns=settings.evidence_share > 0.0))
+            if settings.evidence_share:
+                model = tested_model(context, model, settings.evidence_share, keep_all=settings.keep == "all")
         if isinstance(settings.engine, Site) and settings.engine.missing:
             warnings.warn(settings.engine.missing, PrivacyWarning, stacklevel=2)
         units = f"the number of {'users' if corpus.grouped else 'documents'} ({corpus.n_units:,})"
@@ -243,7 +277,7 @@ class PrivateFit:
             ),
             not_covered=() if settings.knowledge is None else (IN_KNOWLEDGE,),
             components=f"Topics asked for: {settings.n_topics}; used: {len(model.topics)}; "
-            f"directions above the noise: {model.supported}.",
+            f"directions above the noise: {model.above}.",
         )
         return model, statement
 
@@ -291,7 +325,15 @@ def _agreed(settings: FitSettings) -> list[Any]:
     split = None if settings.split is None else settings.split.as_dict()
     chosen = [settings.fit.name, settings.budget, settings.n_topics, settings.alpha0, settings.refine_steps, split]
     known = None if settings.knowledge is None else settings.knowledge.digest
-    return [__version__, *chosen, known, settings.random_state, settings.neighbours, settings.most_units]
+    return [
+        __version__,
+        *chosen,
+        known,
+        settings.random_state,
+        settings.neighbours,
+        settings.most_units,
+        settings.keep,
+    ]
 
 
 def require_promised(n_units: int, most_units: int) -> None:
@@ -301,6 +343,32 @@ def require_promised(n_units: int, most_units: int) -> None:
             f"This site has more units than the 'most_units' parameter promises, {most_units:,}. Nothing was "
             "charged. All sites must agree on a larger one."
         )
+
+
+def for_one_release(
+    run: PrivateRun, opened: Corpus, fit: Fit, n_topics: int, account: FitAccount, most_units: int
+) -> tuple[FitContext, float]:
+    """Return what a run of one release may see of a corpus, and the part of the budget that is left for it."""
+    share, corpus, bound = 1.0, opened, None
+    if run.neighbours == ADD_REMOVE:
+        share = 1.0 - UNITS_SHARE
+        corpus = OfReleasedSize(opened, release_units(run, opened.n_units, UNITS_SHARE, most_units))
+        bound = bound_on_units(run, UNITS_SHARE, most_units)
+    else:
+        check_units(opened)
+    warn_if_delta_large(run.budget.delta, corpus.n_units)
+    account.note(n_units=corpus.n_units)
+    return FitContext(run, corpus, fit.releases, {}, n_topics, most_units=bound), share
+
+
+@contextmanager
+def opened_here(counts: CountBlocks, groups: Any) -> Iterator[Corpus]:
+    """Open a corpus on this machine for as long as the block runs."""
+    corpus = open_corpus("local", counts, groups)
+    try:
+        yield corpus
+    finally:
+        corpus.close()
 
 
 def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any]:
@@ -314,3 +382,21 @@ def units_of(corpus: Corpus, blocks: CountBlocks, groups: Any) -> tuple[str, Any
 def check_units(corpus: Corpus) -> None:
     if corpus.n_units < 2:
         raise InputError("Found n_samples = 1: a private fit needs at least two documents, or users with groups.")
+
+
+def require_unit_of(statement: PrivacyStatement | None, corpus: Corpus, caller: str) -> None:
+    """Refuse documents as units where the model protects users: what is computed with it must not protect less."""
+    if statement is not None and statement.unit == "user" and not corpus.grouped:
+        raise PrivacyError(
+            f"The model protects one user, and {caller} would protect one document. Nothing was charged: label the "
+            "user of each document, as in the fit."
+        )
+
+
+def require_relation_of(statement: PrivacyStatement | None, neighbours: Neighbours, caller: str) -> None:
+    """Refuse to state the number of units, which replaced and emptied ones leave public, where the model hides it."""
+    if statement is not None and statement.relation == ADD_REMOVE and neighbours != ADD_REMOVE:
+        raise InputError(
+            f"The 'neighbours' parameter of {caller} must be 'add-remove', as in the fit: the model keeps the number "
+            f"of {statement.unit}s private, and this release would state it. Got {neighbours!r} instead."
+        )

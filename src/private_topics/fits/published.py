@@ -173,7 +173,7 @@ class Published:
             tensor_sigma_1=float(self.pairs.values[0]),
         )
 
-    def share_of(self, release: Release) -> float:
+    def share_of(self, _release: Release) -> float:
         """Equal parts of the budget."""
         return 1.0 / len(self.context.releases)
 

@@ -207,8 +207,12 @@ def noise_of(statistic: np.ndarray, noise: np.ndarray) -> float:
 
 
 def unigram_model(context: FitContext, first: Released, frame: Frame, share: float | None = None) -> PrivateModel:
-    """No topics to tell apart: one topic, the unigram, sharpened with the budget of the later releases."""
-    value, sigma = sharpened_unigram(context, first, context.unspent() if share is None else share)
+    """No topics to tell apart: one topic, the unigram, sharpened with the budget of the later releases.
+
+    With that of the test too, which a single topic does not need.
+    """
+    left = context.unspent() if share is None else share
+    value, sigma = sharpened_unigram(context, first, left + context.split.get("evidence", 0.0))
     topics = unigram_of(context, value, sigma)[None, :]
     return PrivateModel(topics, np.array([context.alpha0]), frame.supported, Spectrum.of(frame))
 
@@ -219,4 +223,4 @@ def refined_words(context: FitContext, unigram: np.ndarray, mass: float) -> Refi
     return RefinedWords.of(unigram, noise / mass, context.n_topics)
 
 
-SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS, any_neighbours=True, any_sites=True)
+SEQUENTIAL = Fit("sequential", RELEASES, model, FRACTIONS, any_neighbours=True, any_sites=True, tested=True)

@@ -21,7 +21,8 @@ from numba.np.arrayobj import make_array
 
 LANES, TOPICS = 8, 4
 """Documents in a vector; topics whose sums over words are formed together: arrays have room for a multiple of it."""
-TINY = 1e-30
+TINY = 1e-29
+"""Added to what counts are divided by: 2^31 - 1 of them over it are a number in float32."""
 SMALLEST = 60.0
 """`exp(-r)` is flat beyond: far above `TINY`, and of no weight beside any other topic."""
 SERIES = -0.005275783987839847, 0.0037709915974629762, 0.020940504071994617, 0.04165661121862315
@@ -69,7 +70,7 @@ def _written_out(generate: Callable[..., None]) -> Any:
     """An intrinsic of arrays and numbers; `generate` gets pointers to the data, and numbers as they are."""
 
     @wraps(generate)  # whose parameters, but for the builder, are those of the intrinsic
-    def typed(typing_context: Any, *kinds: Any) -> Any:
+    def typed(_typing_context: Any, *kinds: Any) -> Any:
         if not all(
             isinstance(kind, types.Integer) or getattr(kind, "dtype", None) == types.float32 for kind in kinds
         ):

@@ -20,7 +20,8 @@ from private_topics.corpus.counts.layout import WordBlock
 from private_topics.inference.lanes import fused, lane_sums
 
 ROUNDS = 6
-TINY = 1e-300
+TINY = 1e-280
+"""Added to what is divided by: 2^31 - 1 counts over it, times any number of words, stay finite."""
 
 
 def fold_in(
@@ -34,7 +35,7 @@ def fold_in(
     """Return `(gamma, pull)`, both documents × topics: posterior Dirichlet parameters and `exp(digamma(gamma))`."""
     gamma = np.empty((len(indptr) - 1, len(prior)))
     pull = np.empty_like(gamma)
-    _fold_in(indptr, words, counts, word_topics, prior, rounds, gamma, pull)
+    _fold_in(indptr, words, counts, np.ascontiguousarray(word_topics), prior, rounds, gamma, pull)
     return gamma, pull
 
 

@@ -37,11 +37,19 @@ def fused(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
 
 @intrinsic
 def lane_sums(typing_context: Any, x: Any, y: Any) -> Any:
-    """`(Σ x·y, Σ (x·y)²)` of two vectors of one length, in lanes."""
-    if not all(isinstance(kind, types.Array) and kind.ndim == 1 and kind.dtype == types.float64 for kind in (x, y)):
+    """Return `(Σ x·y, Σ (x·y)²)` of two contiguous vectors of one length, in lanes.
+
+    Neighbouring entries are loaded together, so a strided view (a row of a transposed matrix) is refused when the
+    caller is compiled.
+    """
+    if not all(map(_is_contiguous_vector, (x, y))):
         return None
     result = types.UniTuple(types.float64, 2)
     return result(x, y), _generate_lane_sums
+
+
+def _is_contiguous_vector(kind: Any) -> bool:
+    return isinstance(kind, types.Array) and kind.ndim == 1 and kind.dtype == types.float64 and kind.layout == "C"
 
 
 def _generate_lane_sums(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -130,7 +130,7 @@ def _second_or_third(
     )
 
 
-def _fourth(quantities: Quantities, taus: Mapping[str, float], as_derived: bool) -> Terms:
+def _fourth(quantities: Quantities, taus: Mapping[str, float], _as_derived: bool) -> Terms:
     """Theorem on Config. 4."""
     numerator = math.sqrt(quantities.sigma_1 * quantities.n_words) * quantities.n_topics**2 * taus["e9"]
     return (ratio(numerator, quantities.gamma_s * quantities.n_documents * quantities.sigma_k**1.5),)

@@ -39,6 +39,7 @@ from private_topics.planning.constants import (
 from private_topics.privacy.curves import mu_of_budget
 from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.privacy.shares import NoiseShares, mu_of_sites
+from private_topics.releases.evidence import EVIDENCE_SHARE
 from private_topics.spectral.topics import equal_eigenvalue
 
 SEQUENTIAL = "sequential"
@@ -128,13 +129,20 @@ def _mu(epsilon: float, delta: float, shares: NoiseShares | None) -> float:
     return mu_of_budget(epsilon, delta) if shares is None else mu_of_sites(epsilon, delta, shares)
 
 
+def usual_split(fit: PlannedFit, configuration: int | str) -> BudgetSplit:
+    """Return the default split of a configuration, with the share of the test where there are topics to test."""
+    chosen = proved_fit(configuration)
+    before = {"evidence": EVIDENCE_SHARE} if chosen.tested and fit.n_components > 1 else {}
+    return chosen.split(fit.refine_steps, fit.eigenvalue, None, **before)
+
+
 def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> int:
     """How many of the topics asked for a configuration is expected to find, with the split `given` or its default.
 
     The most that stand out from the noise and that the refinement and the documents can estimate; without refinement,
     whose error, which grows with their number, is small enough. With it there is always one: the word frequencies.
     """
-    split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
+    split = given or usual_split(fit, configuration)
     supported = min(fit.n_components, seen_topics(fit, split.second, _spectral_stage(fit, configuration)))
     if configuration == SEQUENTIAL and fit.refine_steps:
         return min(supported, carried_topics(refined(fit, split.refine)[1]), sampled_topics(fit))
@@ -147,7 +155,7 @@ def expected_topics(fit: PlannedFit, configuration: int | str, given: BudgetSpli
 
 def expected_error(fit: PlannedFit, configuration: int | str, given: BudgetSplit | None = None) -> float:
     """The error of the topics that are found, by the sequential release or a configuration 1 to 4."""
-    split = given or proved_fit(configuration).split(fit.refine_steps, fit.eigenvalue)
+    split = given or usual_split(fit, configuration)
     if configuration == SEQUENTIAL:
         return _sequential_error(fit, split)
     return _proved_error(fit, int(configuration), split)

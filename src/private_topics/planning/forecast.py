@@ -55,6 +55,11 @@ class Outcome:
         return self.topics is not None and self.topics > 1
 
     @property
+    def informative(self) -> bool:
+        """Whether the topics are expected to be the corpus's own."""
+        return self.error is not None and says_something(self.error)
+
+    @property
     def overall_error(self) -> float | None:
         """The error over all topics asked for, by which configurations are compared; a missing topic counts as 1."""
         if self.topics is None or self.error is None:
@@ -135,12 +140,14 @@ def best(found: tuple[Outcome, ...]) -> Outcome | None:
 
 def _outcome(name: str, fit: PlannedFit) -> Outcome:
     published = name in PUBLISHED
-    topics, error = _expected(name, fit)
+    topics, error = topics_and_error(name, fit)
     note = ""
     if published:
         note = "refuses" if math.isinf(error) else "bound"
     elif topics <= 1:
         note = "word frequencies"
+    elif not says_something(error):
+        note = "not its own"
     elif name == INFORMED.name:
         note = "public knowledge"
     elif name in PROVED[2:]:
@@ -148,7 +155,12 @@ def _outcome(name: str, fit: PlannedFit) -> Outcome:
     return Outcome(name, not published, fit.n_components, topics, error, _documents(name, fit), note)
 
 
-def _expected(name: str, fit: PlannedFit) -> tuple[int, float]:
+def says_something(error: float) -> bool:
+    """Whether topics with this error are better than a guess: not where it is 1 as printed."""
+    return round(error, 2) < NO_TOPIC
+
+
+def topics_and_error(name: str, fit: PlannedFit) -> tuple[int, float]:
     """Topics found, and their error."""
     if name in PUBLISHED:
         error = published_error(fit, int(name[0]))
@@ -164,7 +176,7 @@ def _expected(name: str, fit: PlannedFit) -> tuple[int, float]:
 
 def _documents(name: str, fit: PlannedFit) -> float:
     def enough(documents: float) -> bool:
-        topics, error = _expected(name, replace(fit, n_documents=max(1, int(documents))))
+        topics, error = topics_and_error(name, replace(fit, n_documents=max(1, int(documents))))
         return topics >= fit.n_components and error <= TARGET_ERROR
 
     return smallest(enough, float(FEWEST_DOCUMENTS), 1e30 if name in PUBLISHED else 1e12)

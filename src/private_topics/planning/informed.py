@@ -34,6 +34,7 @@ from private_topics.planning.constants import (
 )
 from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_error, expected_topics
 from private_topics.privacy.budget import sigma_for
+from private_topics.releases.evidence import EVIDENCE, EVIDENCE_SHARE
 from private_topics.releases.features import FEATURES
 from private_topics.releases.release import Release
 from private_topics.releases.statistic import REFINEMENT
@@ -69,7 +70,9 @@ def needs_no_knowledge(fit: PlannedFit) -> bool:
 def informed_split(fit: PlannedFit) -> BudgetSplit:
     """How a fit with these public numbers and a public vocabulary splits its budget."""
     fractions = fractions_for(_budget(fit), fit.n_components, fit.n_words)
-    return INFORMED.split(fit.refine_steps, equal_eigenvalue(fit.n_components, fit.alpha0), fractions)
+    evidence = EVIDENCE_SHARE if fit.n_components > 1 else 0.0
+    eigenvalue = equal_eigenvalue(fit.n_components, fit.alpha0)
+    return INFORMED.split(fit.refine_steps, eigenvalue, fractions, evidence=evidence)
 
 
 def planned_releases(fit: PlannedFit) -> tuple[PlannedRelease, ...]:
@@ -79,6 +82,7 @@ def planned_releases(fit: PlannedFit) -> tuple[PlannedRelease, ...]:
     split = informed_split(fit)
     sharing = Counter(release.share for release in PUBLIC)
     shares = {release: split[release.share] / sharing[release.share] for release in PUBLIC if release.share}
+    shares[EVIDENCE] = split["evidence"]
     return tuple(_planned(release, share, fit) for release, share in shares.items() if share > 0.0)
 
 

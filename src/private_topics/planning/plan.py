@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 from private_topics.bisection import smallest
 from private_topics.errors import InputError
-from private_topics.fits.choice import proved_fit
+from private_topics.fits.informed import INFORMED
 from private_topics.parameters import CONSTRAINTS, check, check_integer, check_positive
 from private_topics.planning import informed
 from private_topics.planning.constants import LENGTH, PRECISION
-from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined
-from private_topics.planning.forecast import Outcome, best, outcomes, remarks
+from private_topics.planning.evidence import topics_shown
+from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_topics, refined, usual_split
+from private_topics.planning.forecast import Outcome, best, outcomes, remarks, says_something, topics_and_error
 from private_topics.planning.informed import PlannedRelease, Range
 from private_topics.planning.limits import Limits, limits
 from private_topics.privacy.budget import PrivacyBudget
@@ -31,7 +32,9 @@ ENGLISH = "english"
 
 @dataclass(frozen=True)
 class Plan(PlannedFit):
-    """A forecast. `expected_topics` is what the budget is expected to carry of the `n_components` asked for.
+    """A forecast. `expected_topics` is how many of the `n_components` asked for the model is expected to have.
+
+    Where `informative` is False they are written without being the corpus's own.
 
     That is for the default: with public `knowledge` of the words, or the sequential release where that is None;
     `outcomes` has every configuration.
@@ -61,8 +64,20 @@ class Plan(PlannedFit):
         return informed.planned_releases(self) if self.knowledge else ()
 
     @property
+    def informative(self) -> bool:
+        """Whether the topics are expected to be the corpus's own: not where their error is that of any guess."""
+        topics, error = topics_and_error(INFORMED.name if self.knowledge else SEQUENTIAL, self)
+        return topics <= 1 or says_something(error)
+
+    @property
+    def shown_topics(self) -> int:
+        """Forecast how many topics the documents would show beyond doubt, by the test that ends a fit."""
+        return topics_shown(self, self.expected_topics)
+
+    @property
     def enough(self) -> bool:
-        return self.expected_topics >= self.n_components
+        """Whether all topics asked for are expected, and are the corpus's own."""
+        return self.expected_topics >= self.n_components and self.informative
 
     @property
     def documents_needed(self) -> float:
@@ -170,7 +185,7 @@ class Plan(PlannedFit):
         """How many words the refinement is expected to see: the frequent ones of a large vocabulary."""
         if self.releases or not self.refine_steps:
             return self.n_words
-        return refined(self, proved_fit(SEQUENTIAL).split(self.refine_steps, self.eigenvalue).refine)[0]
+        return refined(self, usual_split(self, SEQUENTIAL).refine)[0]
 
     @property
     def verdict(self) -> str:
@@ -180,6 +195,11 @@ class Plan(PlannedFit):
             cannot = "No configuration is expected to tell topics apart; the model would be the word frequencies."
             open_to_others = "Only these methods are known to fail: no proof says that every method must."
             return cannot if self.impossible else f"{cannot} {open_to_others}"
+        if not winner.informative:
+            return (
+                "No configuration is expected to find the corpus's own topics; "
+                f"{winner.name} would write {winner.topics}, with a relative error of {winner.error:.2g}."
+            )
         said = f"Expected to win: {winner.name}, {winner.topics} topics with a relative error of {winner.error:.2g}."
         level = ", ".join(outcome.name for outcome in self.level)
         return f"{said} Level with it, as far as a forecast can tell: {level}." if level else said
@@ -221,11 +241,20 @@ class Plan(PlannedFit):
         return "" if shares is None else f" at {shares.sites} sites ({shares.honest} honest)"
 
     def __str__(self) -> str:
+        found = f"about {self.expected_topics} of {self.n_components} topics."
+        if not self.informative:
+            found = (
+                f"{self.expected_topics} topics can be written, but would not be the corpus's own: as forecast, they "
+                "are uninformative."
+            )
+        if self.expected_topics > 1:
+            found += f" The documents would show about {self.shown_topics} beyond doubt."
         head = (
             f"{self.n_documents:,} documents{self._where}, {self.n_words:,} words, epsilon {self.epsilon:g}, "
-            f"delta {self.delta:g}: about {self.expected_topics} of {self.n_components} topics.{self._known}"
+            f"delta {self.delta:g}: {found}{self._known}"
         )
-        return head if self.enough else f"{head} For all {self.n_components}: {self._more}."
+        wanted = f"all {self.n_components}" if self.informative else "topics of its own"
+        return head if self.enough else f"{head} For {wanted}: {self._more}."
 
 
 def _kept(kept: Range) -> str:

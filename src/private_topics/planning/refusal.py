@@ -122,17 +122,24 @@ class PlannedLedger(Ledger):
         if keeps_rows(self._ledger):
             self._ledger.finish(entry, **noted)
 
+    def give_up(self, entry: Any, spent: float) -> None:
+        if entry is not None and hasattr(self._ledger, "give_up"):
+            self._ledger.give_up(entry, spent)
+
     def require(self, unit: str | None = None, neighbours: str | None = None) -> None:
         if isinstance(self._ledger, Ledger):
             self._ledger.require(unit, neighbours)
 
     def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
-        books: tuple[PrivacyBudget, Sequence[Reservation], float] = self._ledger._books()
-        return books
+        return self._one_with_books()._books()
 
     def _bound(self) -> tuple[Binding, Sequence[str]]:
-        bound: tuple[Binding, Sequence[str]] = self._ledger._bound()
-        return bound
+        return self._one_with_books()._bound()
+
+    def _one_with_books(self) -> Ledger:
+        if not isinstance(self._ledger, Ledger):
+            raise PrivacyError("No ledger that keeps a total was given: pass a BudgetLedger or a DurableLedger.")
+        return self._ledger
 
 
 def _units_for_words(

@@ -12,9 +12,14 @@ from itertools import product
 from typing import Any
 
 from private_topics.errors import InputError
-from private_topics.fits.choice import proved_fit
 from private_topics.fits.fit import BudgetSplit
-from private_topics.planning.expected_errors import SEQUENTIAL, PlannedFit, expected_error, expected_topics
+from private_topics.planning.expected_errors import (
+    SEQUENTIAL,
+    PlannedFit,
+    expected_error,
+    expected_topics,
+    usual_split,
+)
 from private_topics.planning.informed import informed_split
 
 SECOND = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -41,8 +46,8 @@ def split_for(fit: PlannedFit, configuration: Any = SEQUENTIAL) -> BudgetSplit:
     chosen = SEQUENTIAL if isinstance(configuration, str) else int(configuration)
     if fit.knowledge and chosen == SEQUENTIAL:
         return informed_split(fit)
-    usual = proved_fit(chosen).split(fit.refine_steps, fit.eigenvalue)
-    grid = _sequential_splits(fit.refine_steps) if chosen == SEQUENTIAL else _moment_splits(usual)
+    usual = usual_split(fit, chosen)
+    grid = _sequential_splits(usual, fit.refine_steps) if chosen == SEQUENTIAL else _moment_splits(usual)
     found, error = expected_topics(fit, chosen), expected_error(fit, chosen)
     errors = {
         split: expected_error(fit, chosen, split) for split in grid if expected_topics(fit, chosen, split) >= found
@@ -51,10 +56,9 @@ def split_for(fit: PlannedFit, configuration: Any = SEQUENTIAL) -> BudgetSplit:
     return best if errors.get(best, error) < MARGIN * error else usual
 
 
-def _sequential_splits(refine_steps: int) -> Iterator[BudgetSplit]:
-    """The unigram and the histograms keep their shares: the forecast does not see what they are for."""
-    usual = BudgetSplit()
-    free = 1.0 - usual.unigram - usual.histograms
+def _sequential_splits(usual: BudgetSplit, refine_steps: int) -> Iterator[BudgetSplit]:
+    """The unigram, the histograms and the test keep their shares: the forecast does not see what they are for."""
+    free = 1.0 - usual.unigram - usual.histograms - usual.evidence
     for second, frame, tensor in product(SECOND, FRAME, TENSOR):
         refine = free - second - frame - tensor
         split = usual.replace(second=second, frame=frame, tensor=tensor, refine=refine)

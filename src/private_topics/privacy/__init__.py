@@ -1,1 +1,1 @@
-"""The guarantee: what may be spent, what was released, what it cost, and the one place that draws noise."""
+"""The guarantee: what may be spent, what was released, what it cost, and the runs that draw noise."""

@@ -49,11 +49,11 @@ class Whole:
         rows = len(integers)
         self.size = rows * (rows + 1) // 2 if self._half else integers.size
 
-    def noisy(self, query: Query, sigma: float, draw: Draw, dither: Dither) -> Integers:
+    def noisy(self, query: Query, sigma: float, draw: Draw, _dither: Dither) -> Integers:
         noised = with_noise(query, self.integers, sigma, draw, consume=False)
         return upper_triangle(noised) if self._half else noised
 
-    def total(self, summed: Integers, taking_part: int) -> Integers:
+    def total(self, summed: Integers, _taking_part: int) -> Integers:
         return from_upper_triangle(summed, len(self.integers)) if self._half else summed.reshape(self.integers.shape)
 
 

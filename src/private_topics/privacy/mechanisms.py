@@ -1,4 +1,4 @@
-"""release(): the only place that draws noise. It checks the query, charges it, and only then draws.
+"""PrivateRun: it alone draws noise. It checks a query, charges it, and only then draws.
 
 A `PrivateRun` owns a budget, an accountant and a noise stream; `PrivateRun.release` turns an exact integer
 aggregate into a `Released` value, and nothing else can make one. `PrivateRun.release_sums` is where the sums of an
@@ -21,7 +21,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from private_topics.errors import PrivacyError, require
+from private_topics.errors import PrivacyError
 from private_topics.privacy.accountant import Accountant
 from private_topics.privacy.adding import add_noise, in_real_units, with_noise
 from private_topics.privacy.budget import PrivacyBudget, sigma_for
@@ -37,7 +37,13 @@ from private_topics.privacy.neighbours import NEIGHBOURS, REPLACE, Neighbours
 from private_topics.privacy.queries import KINDS, Integers, Kind, Query
 from private_topics.privacy.queries import checked_aggregate as _checked
 from private_topics.privacy.queries import independent_coordinates as _coordinates
-from private_topics.privacy.randomness import LARGEST_RATIO, NoiseStream, discrete_gaussian, discrete_laplace
+from private_topics.privacy.randomness import (
+    LARGEST_RATIO,
+    NoiseStream,
+    discrete_gaussian,
+    discrete_laplace,
+    require_opendp,
+)
 from private_topics.privacy.set_union import RADIUS, SENSITIVITY, threshold_steps
 from private_topics.privacy.symmetric import Draw, symmetric_std
 
@@ -139,7 +145,7 @@ class PrivateRun:
         if sampler == "exact" and noise_seed is not None:
             raise PrivacyError("The exact sampler takes no 'noise_seed'. Use sampler='fast' for reproducible tests.")
         if sampler == "exact":
-            require("opendp", "sampler='exact' needs OpenDP", "exact")
+            require_opendp()
         self.budget = budget
         self.sampler = sampler
         self.neighbours = neighbours
@@ -180,7 +186,7 @@ class PrivateRun:
         """The noise with which the query spends the fraction ``share`` of the budget (of mu^2, or of rho)."""
         return sigma_for(share, query.sensitivity, self.mu_total)
 
-    def laplace_scale(self, query: Query, share: float) -> float:
+    def laplace_scale(self, query: Query, _share: float) -> float:
         """The Laplace noise with which the query spends the fraction ``share`` of the budget."""
         raise PrivacyError(f"Query {query.name!r} asks for Laplace noise, which this run does not add up.")
 
@@ -316,7 +322,7 @@ class PrivateRun:
         require_coarse(query, event)
         return event
 
-    def _afford(self, event: NoiseEvent, share: float) -> None:
+    def _afford(self, event: NoiseEvent, _share: float) -> None:
         """Refuse a release beyond the budget."""
         after = Accountant((*self.accountant.events, event))
         if after.delta(self.budget.epsilon) > self.budget.delta:

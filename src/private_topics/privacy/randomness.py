@@ -7,7 +7,8 @@ cell needs. The first 64 bits and float64 arithmetic decide the cell unless the 
 than a certified error bound; the few draws in doubt (and the far tails) are decided with more bits and as
 many digits as it takes. Nothing is approximated, so the sampler adds nothing to delta
 (docs/proofs/lattice.md; docs/proofs/pure_epsilon.md for Laplace noise).
-`discrete_gaussian` and `discrete_laplace` are OpenDP's samplers, for runs that ask for them.
+`discrete_gaussian` and `discrete_laplace` are OpenDP's samplers, for runs that ask for them. Those of some versions
+divide wrongly and are refused (`require_opendp`).
 
 Only privacy/mechanisms.py may import this module.
 """
@@ -16,9 +17,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, NoReturn
 
 import mpmath
@@ -27,7 +30,7 @@ import numpy.typing as npt
 from randomgen import ChaCha
 from scipy.special import ndtri
 
-from private_topics.errors import PrivacyError
+from private_topics.errors import PrivacyError, require
 from private_topics.threads import allowed_threads, in_order
 
 # Within [-TAIL, TAIL] the float64 value of Z is certified to this absolute error; beyond, every draw is in
@@ -36,6 +39,8 @@ CERTIFIED_ERROR = 2.0**-45
 TAIL, LAPLACE_TAIL = 4.75, 11.0
 # Larger ratios are refused: too many draws would be in doubt, and int64 is to hold aggregate plus noise.
 LARGEST_RATIO = 2.0**33
+# From 0.9.0 to 0.14.1 a division in OpenDP's samplers goes wrong: their law is not the one that is accounted for.
+FIRST_OPENDP = (0, 14, 2)
 
 _BLOCK = 1 << 15  # the working set of a thread stays in cache
 _FEW_BLOCKS = 1  # of which one thread is faster
@@ -218,7 +223,20 @@ def discrete_laplace(count: int, ratio: float) -> npt.NDArray[np.int64]:
     return _by_opendp("make_laplace", ("l1_distance", "i64"), count, ratio)
 
 
+def require_opendp() -> None:
+    """Refuse where OpenDP is missing or older than `FIRST_OPENDP`. It is not imported."""
+    require("opendp", "sampler='exact' needs OpenDP", "exact")
+    found = version("opendp")
+    if tuple(int(number) for number in re.findall(r"\d+", found)[:3]) < FIRST_OPENDP:
+        wanted = ".".join(map(str, FIRST_OPENDP))
+        raise PrivacyError(
+            f"sampler='exact' needs OpenDP {wanted} or later, and {found} is installed, whose noise has another law "
+            "than the one accounted for. Nothing was released. Update it: pip install -U 'private-topics[exact]'."
+        )
+
+
 def _by_opendp(mechanism: str, distance: tuple[str, str], count: int, ratio: float) -> npt.NDArray[np.int64]:
+    require_opendp()
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")

@@ -144,7 +144,7 @@ class SharedRun(PrivateRun):
         return Whole(query, super()._integers(query, aggregate, consume))
 
     def _noisy(
-        self, query: Query, addend: Any, share: float, consume: bool
+        self, query: Query, addend: Any, share: float, _consume: bool
     ) -> tuple[npt.NDArray[np.float64], NoiseEvent]:
         events: list[SharedGaussianEvent] = []
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from private_topics.errors import PrivacyError
+from private_topics.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON
 from private_topics.privacy.events import DiscreteThresholdEvent, ThresholdEvent
 from private_topics.privacy.mechanisms import PrivateRun
 from private_topics.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE, Neighbours, change_of, otherwise
@@ -80,7 +81,9 @@ class PrivacyStatement:
 
     @property
     def _kind(self) -> str:
-        return "table" if self.configuration == "class shares" else "model"
+        return {"class shares": "table", "evidence": "table", "log-likelihood": "number"}.get(
+            self.configuration, "model"
+        )
 
     @property
     def strength(self) -> Strength:
@@ -160,6 +163,7 @@ class PrivacyStatement:
         texts = self.unit, self.neighbours, self.configuration, self.sampler, self.accounting, self.components
         return (
             all(map(_is_positive, (self.epsilon, self.epsilon_spent)))
+            and SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON
             and _is_number(self.delta)
             and 0 <= self.delta < 1
             and _is_whole(self.n_units)

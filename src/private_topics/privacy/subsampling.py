@@ -245,7 +245,12 @@ class SubsampledRun(PrivateRun):
             return self._stream.coins(self.n_units, self._heads)
 
     def release(
-        self, query: Query, aggregate: npt.ArrayLike, share: float | None = None, *, consume: bool = False
+        self,
+        query: Query,
+        aggregate: npt.ArrayLike,
+        share: float | None = None,  # noqa: ARG002 (every step has that of the run)
+        *,
+        consume: bool = False,
     ) -> Released:
         """Close the step: the sum over the units of its batch, plus noise."""
         return super().release(query, aggregate, self.share, consume=consume)
@@ -268,13 +273,13 @@ class SubsampledRun(PrivateRun):
             norm_bound=self.ratio * plain.sensitivity,
         )
 
-    def _charge(self, event: NoiseEvent, share: float) -> None:
+    def _charge(self, event: NoiseEvent, _share: float) -> None:
         """The step was charged when it was opened; what is released must be what was charged."""
         if self._open != event:
             raise PrivacyError(f"Release {event.name!r} has no open step: call batch with its query first.")
         self._open = None
 
-    def _afford(self, event: NoiseEvent, share: float) -> None:
+    def _afford(self, event: NoiseEvent, _share: float) -> None:
         """The noise was calibrated for all steps together, and fewer cost less."""
         if len(self.accountant.events) >= self.steps:
             raise PrivacyError(f"Release {event.name!r} would exceed the {self.steps} steps this run was made for.")

@@ -81,7 +81,7 @@ class Whitened:
 
 
 def released_eigenpairs(
-    context: FitContext, whitened: Whitened, certificate: Certificate, frame: Frame
+    context: FitContext, whitened: Whitened, certificate: Certificate, _frame: Frame
 ) -> np.ndarray:
     """Columns `u_i`: those released and those of the centre, averaged."""
     centre = certificate.centre

@@ -15,7 +15,7 @@ from private_topics.releases.release import FitContext, Release
 from private_topics.sums.scores import ClippedLikelihoods
 
 LIKELIHOOD = Release(
-    "log-likelihood", "likelihood", None, "vector", "likelihood", 1.0, "likelihood", ClippedLikelihoods, radius=1.0
+    "log-likelihood", "likelihood", None, "vector", "likelihood", 1.0, None, ClippedLikelihoods, radius=1.0
 )
 
 
@@ -29,7 +29,7 @@ class NoisyLikelihood:
 
 def release_likelihood(context: FitContext, topics: np.ndarray, prior: np.ndarray, floor: float) -> NoisyLikelihood:
     """The mean over units of `max(-floor, log-likelihood per word)`; a document without words counts as `-floor`."""
-    asked = context.ask(LIKELIHOOD)
+    asked = context.ask(LIKELIHOOD, 1.0)
     word_topics = np.ascontiguousarray(topics.T, dtype=np.float64)
     (released,) = context.release([asked], ClippedLikelihoods(word_topics, prior, floor, asked.step))
     mean = float(released.value[0]) / context.n_units

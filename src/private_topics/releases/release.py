@@ -25,6 +25,7 @@ from private_topics.privacy.neighbours import REPLACE, Neighbours, gain
 from private_topics.privacy.queries import Kind, Query
 from private_topics.privacy.shares import SharedRun
 from private_topics.progress import SILENT, Progress
+from private_topics.sums.evidence import Learnt
 from private_topics.sums.fine import in_fine_steps
 from private_topics.sums.unit_sums import Totals, UnitSum
 
@@ -105,6 +106,8 @@ class FitContext:
     """What the number of units does not exceed, where that number is not public."""
     own_split: bool = False
     """Whether the user chose the split."""
+    learns: bool = False
+    """True where sums leave out the words that will test the topics."""
 
     @property
     def n_units(self) -> int:
@@ -135,7 +138,7 @@ class FitContext:
         derived = derived or unit_sum.aggregates
         if isinstance(self.run, SharedRun):  # what it is made of must add up
             derived = in_fine_steps(derived)
-        return self.run.release_sums(self.corpus, unit_sum, asked, derived)
+        return self.run.release_sums(self.corpus, Learnt(unit_sum) if self.learns else unit_sum, asked, derived)
 
     def share(self, release: Release) -> float:
         """The part of the budget of a release: its fraction, divided among those that name the same one."""

@@ -190,6 +190,8 @@ def _limits(model: Any, statement: PrivacyStatement | None) -> Part:
     points = ["Topics summarise words that occur together. They are not claims, and have no meaning but their words."]
     if found < asked:
         points.append(f"{found} of {asked} topics asked for: the budget carries no more, the others would be noise.")
+    if getattr(model, "evidence_", None) is not None:
+        points.append(model.evidence_.sentence)
     if statement is not None:
         points.append("Probabilities and shares carry noise; a report shows what stands out from it.")
         points += [f"Not covered by the guarantee: {fact}." for fact in statement.not_covered]

@@ -25,7 +25,8 @@ FULL_SIZE, PUSHES, TURNS = 24, 60, 36
 SMALL_OVERLAP = 8.0
 SPECTRUM_WIDTH, SPECTRUM_HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 20, 48
-DECADES_BELOW_EDGE = 0.5
+DECADES_BELOW_LEVEL = 0.5
+FEWEST_DIGITS, ALL_DIGITS = 3, 17
 
 
 def bar(fraction: float) -> Markup:
@@ -225,11 +226,16 @@ def _disc(topic: Topic, disc: tuple[float, float, float], label: Label | None) -
             f"{label.x:.1f}", f"{label.y:.1f}", label.anchor, label.text
         )
         seen += f" {label.text}"
+    unseen = topic.seen is False
     name = f"{topic.name}, {topic.share:.1%}: {', '.join(word.name for word in topic.words[:5])}"
+    name += " (not beyond doubt in the texts)" if unseen else ""
     return Markup(
-        '<a href="#topic-{}" data-topic="{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
+        '<a{} href="#topic-{}" data-topic="{}" aria-label="{}"><title>{}</title><circle cx="{}" cy="{}" r="{}"/>'
         '<text class="index" x="{}" y="{}" dy="{}" font-size="{}" text-anchor="middle">{}</text> {}</a>'
-    ).format(topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y, *_type(disc[2]), topic.index, text)
+    ).format(
+        Markup(' class="unseen"') if unseen else "", topic.index, topic.index, f"{seen}. {name}", name, x, y, r, x, y,
+        *_type(disc[2]), topic.index, text,
+    )  # fmt: skip
 
 
 def _type(radius: float) -> tuple[int, int]:
@@ -237,24 +243,28 @@ def _type(radius: float) -> tuple[int, int]:
     return (4, 11) if radius < SMALLEST_DISC else (5, 14)
 
 
-def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: int) -> Markup:
-    """Eigenvalues of the released second moment on a logarithmic axis, the band of the noise below them."""
-    lowest = math.log10(noise_edge) - DECADES_BELOW_EDGE
+def spectrum_picture(eigenvalues: tuple[float, ...], level: float, above: int) -> Markup:
+    """Eigenvalues of the released second moment on a logarithmic axis, the band of the noise below them.
+
+    `above` of them exceed the `level`; what is written of them has as many digits as it takes to see that.
+    """
+    lowest = math.log10(level) - DECADES_BELOW_LEVEL
     logs = [math.log10(value) if value > 0 else -math.inf for value in eigenvalues]
-    highest = max([math.log10(noise_edge) + DECADES_BELOW_EDGE, *logs]) + 0.15
+    highest = max([math.log10(level) + DECADES_BELOW_LEVEL, *logs]) + 0.15
     bottom, height = SPECTRUM_HEIGHT - BOTTOM, SPECTRUM_HEIGHT - BOTTOM - TOP
 
     def place(logarithm: float) -> str:
         return f"{bottom - height * (max(logarithm, lowest) - lowest) / (highest - lowest):.1f}"
 
     step = (SPECTRUM_WIDTH - LEFT - RIGHT) / len(eigenvalues)
-    parts = [_grid(lowest, highest, place), _noise_band(place(math.log10(noise_edge)), bottom)]
+    parts = [_grid(lowest, highest, place), _noise_band(place(math.log10(level)), bottom)]
+    written, *shown = _told_apart(level, eigenvalues, above)
     every = math.ceil(len(eigenvalues) / 25)
     for i, logarithm in enumerate(logs):
         x = f"{LEFT + step * (i + 0.5):.1f}"
         parts.append(
             Markup('<circle class="{}" cx="{}" cy="{}" r="5.5"><title>Direction {}: {}</title></circle>').format(
-                "above" if i < above else "below", x, place(logarithm), i + 1, f"{eigenvalues[i]:.3g}"
+                "above" if i < above else "below", x, place(logarithm), i + 1, shown[i]
             )
         )
         if i % every == 0:
@@ -264,14 +274,23 @@ def spectrum_picture(eigenvalues: tuple[float, ...], noise_edge: float, above: i
             (LEFT + SPECTRUM_WIDTH - RIGHT) / 2, SPECTRUM_HEIGHT - 8
         )
     )
-    words = ", ".join(f"{value:.3g}" for value in eigenvalues)
     return Markup(
         '<svg class="spectrum" viewBox="0 0 {} {}" role="img" aria-labelledby="spectrum-t spectrum-d">'
         '<title id="spectrum-t">Eigenvalues against the edge of the noise</title><desc id="spectrum-d">{} of {} '
-        "directions stand above the noise edge {}. Eigenvalues: {}.</desc>{}</svg>"
+        "directions stand above {}, the edge of the noise with a margin. Eigenvalues: {}.</desc>{}</svg>"
     ).format(
-        SPECTRUM_WIDTH, SPECTRUM_HEIGHT, above, len(eigenvalues), f"{noise_edge:.3g}", words, Markup("").join(parts)
+        SPECTRUM_WIDTH, SPECTRUM_HEIGHT, above, len(eigenvalues), written, ", ".join(shown), Markup("").join(parts)
     )
+
+
+def _told_apart(level: float, values: tuple[float, ...], above: int) -> list[str]:
+    """The level and the values, in the fewest digits of which a reader counts as many above."""
+    shown: list[str] = []
+    for digits in range(FEWEST_DIGITS, ALL_DIGITS + 1):
+        shown = [f"{value:.{digits}g}" for value in (level, *values)]
+        if sum(float(value) > float(shown[0]) for value in shown) == above:
+            break
+    return shown
 
 
 def _grid(lowest: float, highest: float, place: Callable[[float], str]) -> Markup:
@@ -299,5 +318,5 @@ def _noise_band(edge: str, bottom: float) -> Markup:
     return Markup(
         '<rect class="band" x="{}" y="{}" width="{}" height="{}"/>'
         '<line class="edge" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-        '<text class="edge" x="{}" y="{}" dy="-7" text-anchor="end">edge of the noise</text>'
+        '<text class="edge" x="{}" y="{}" dy="-7" text-anchor="end">edge of the noise, with a margin</text>'
     ).format(LEFT, edge, right - LEFT, height, LEFT, right, edge, edge, right - 6, edge)

@@ -91,6 +91,8 @@ def write_comparison(
     words are compared on those they share. Without names of words the columns must be the same in both;
     `feature_names` names them.
     """
+    if isinstance(names, str) or len(names) != 2:
+        raise InputError("The 'names' parameter of write_comparison must be two names.")
     words = _words(model_a, model_b, feature_names)
     sides = [_side(*found) for found in zip((model_a, model_b), names, words, strict=True)]
     pairs = _pairs(_on_shared(model_a, words[0]), _on_shared(model_b, words[1]), *sides)

@@ -37,6 +37,7 @@ def explorer_data(model: Any, names: list[str], topics: list[Topic]) -> Markup:
                 "label": topic.label,
                 "share": topic.share,
                 "reliability": topic.reliability,
+                **({} if topic.deviations is None else {"deviations": _short(topic.deviations)}),
                 "words": [
                     [number[int(j)], *(_short(values[j]) for values in _known(topic, components[topic.index]))]
                     for j in leading[topic.index]

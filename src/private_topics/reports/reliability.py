@@ -55,16 +55,28 @@ def trusted_topics(
     ]
 
 
-def directions_explained(asked: int, used: int, supported: int) -> str:
-    """Why there are as many topics as there are, in plain words."""
-    seen = f"{supported} {'direction' if supported == 1 else 'directions'}"
-    if used > supported:
+def directions_above(model: Any) -> int:
+    """Directions above the noise of a private model that counts them."""
+    return int(model.supported_components_ if model.spectrum_ is None else model.spectrum_.above)
+
+
+def directions_explained(asked: int, used: int, supported: int, above: int) -> str:
+    """Why there are as many topics as there are, in plain words.
+
+    `above` directions stand above the noise. They tell `supported` topics apart: as many, or one more where they are
+    directions around the mean.
+    """
+    seen = f"{above or 'no'} {'directions' if above > 1 else 'direction'}"
+    seen += " around their mean" if supported > above else ""
+    if used > max(supported, 1):
         return (
             f"Documents differ visibly in {seen}, fewer than there are topics: the others are told apart by what is "
             "publicly known of words, and fresh noise may well draw them otherwise."
         )
     if used == asked:
         return f"Documents differ visibly in {seen}: enough for the topics asked for."
+    if used == 1 and supported <= 1:
+        return f"Documents differ visibly in {seen}: too few for topics, so there is one, the word frequencies."
     if used == supported:
         return f"Documents differ visibly in {seen}. Topics need one each, so the model has no more."
     return (

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from private_topics.audit.reliability import Reliability
 from private_topics.evaluation.released_words import hints, possible_names
+from private_topics.fits.choice import comes_after
 from private_topics.privacy.statement import PrivacyStatement
 from private_topics.reports.attacker import attacker_of, plain_words
 from private_topics.reports.audit import audit_context
 from private_topics.reports.charts import bar, topic_map_picture, word_bar
 from private_topics.reports.explorer import LEADING, explorer_data
 from private_topics.reports.page import date_text, write_page
-from private_topics.reports.reliability import directions_explained, trusted_topics
+from private_topics.reports.reliability import directions_above, directions_explained, trusted_topics
 from private_topics.reports.sections import (
     GRAPH_STYLE,
     budget_of,
@@ -83,9 +84,11 @@ def write_report(
         "kind": type(model).__name__,
         "n_words": int(model.n_features_in_),
         "asked": int(model.n_components),
-        "supported": getattr(model, "supported_components_", None),
+        "above": directions_above(model) if hasattr(model, "supported_components_") else None,
         "statement": statement,
         "verdict": verdict_of(statement),
+        "found": found_in_texts(model),
+        "seen_any": any(topic.seen for topic in topics),
         "topics": topics,
         "longest": max(topic.words[0].weight for topic in topics),
         "bar": bar,
@@ -108,6 +111,23 @@ def write_report(
     return write_page(path, "report.html", context, [GRAPH_STYLE], "report.js")
 
 
+def found_in_texts(model: Any) -> str | None:
+    """Say how many topics the texts themselves show; None where the fit did not test them."""
+    statement = getattr(model, "privacy_", None)
+    if statement is None:
+        return None
+    tested = any(comes_after(line.name) for line in statement.releases)
+    sequential = getattr(model, "configuration", None) in ("sequential", "auto")
+    wanted = sequential and model.keep != "untested" and model.n_components > 1
+    if len(model.components_) == 1 and (tested or wanted):
+        return "No topic structure above the noise was found: the model is one topic, the word frequencies."
+    if not tested:
+        return None
+    if model.evidence_ is None:
+        return "The topics were edited after the test of which of them the texts show."
+    return str(model.evidence_.sentence)
+
+
 def _looked_at(model: Any, names: list[str]) -> dict[str, Any]:
     """What a person should look at in the released words, and the edits made since."""
     leading = [[word.name for word in topic.words] for topic in topics_of(model, names)]
@@ -124,7 +144,9 @@ def _privacy(model: Any, statement: PrivacyStatement | None) -> dict[str, Any]:
     supported = getattr(model, "supported_components_", None)
     asked, used = int(model.n_components), len(model.components_)
     return {
-        "directions": None if supported is None else directions_explained(asked, used, supported),
+        "directions": None
+        if supported is None
+        else directions_explained(asked, used, supported, directions_above(model)),
         "budget": budget_of(statement),
         "graph": graph_of(statement),
         "forecast": forecast_of(model, statement),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from private_topics.errors import InputError
 from private_topics.evaluation import match_topics, topic_error_l1, topic_error_l2
-from private_topics.fits.choice import chooses_words, placements, release_behind
+from private_topics.fits.choice import comes_after, comes_before, placements, release_behind
 from private_topics.fits.informed import INFORMED, left_alone
 from private_topics.fits.sequential import SEQUENTIAL
 from private_topics.paper.graph import Placement
@@ -67,7 +67,8 @@ class NoisyEdge:
 class GraphView:
     """The algorithm of a configuration with its noisy edges; `known` where the releases name their edges.
 
-    `before`: releases that the graph starts from, with their shares (a private vocabulary).
+    `before`: releases that the graph starts from, with their shares (a private vocabulary); `after`: those that test
+    what it ends with.
     """
 
     picture: Markup
@@ -75,6 +76,7 @@ class GraphView:
     edges: list[NoisyEdge]
     known: bool
     before: list[tuple[str, float]]
+    after: list[tuple[str, float]]
 
 
 def graph_of(statement: PrivacyStatement) -> GraphView | None:
@@ -90,10 +92,14 @@ def graph_of(statement: PrivacyStatement) -> GraphView | None:
             names = ", ".join(release.name for release in found)
             edges.append(NoisyEdge(edge.key, edge.flow, names, sum(release.share for release in found)))
     drawn = {edge.key for edge in edges}
-    inside = [release for release in statement.releases if not chooses_words(release.name)]
-    known = all(_edge_of(release.name, statement) in drawn for release in inside)
-    before = [(release.name, release.share) for release in statement.releases if chooses_words(release.name)]
-    return GraphView(Markup(picture), placement.summary, edges, known, before)
+    before: list[tuple[str, float]] = []
+    inside: list[tuple[str, float]] = []
+    after: list[tuple[str, float]] = []
+    for release in statement.releases:
+        place = before if comes_before(release.name) else after if comes_after(release.name) else inside
+        place.append((release.name, release.share))
+    known = all(_edge_of(name, statement) in drawn for name, _ in inside)
+    return GraphView(Markup(picture), placement.summary, edges, known, before, after)
 
 
 def _edge_of(line: str, statement: PrivacyStatement) -> str | None:
@@ -157,8 +163,7 @@ def spectrum_of(model: Any) -> Markup | None:
         return None
     if not max(map(abs, spectrum.eigenvalues)) < LARGEST_SHOWN:
         return None
-    above = min(int(model.supported_components_), len(spectrum.eigenvalues))
-    return spectrum_picture(spectrum.eigenvalues, spectrum.noise_edge, above)
+    return spectrum_picture(spectrum.eigenvalues, spectrum.level, spectrum.above)
 
 
 def why_no_spectrum(model: Any) -> str:

@@ -48,6 +48,8 @@ class Topic:
     reliability: float | None = None
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    deviations: float | None = None
+    seen: bool | None = None
 
     @property
     def name(self) -> str:
@@ -90,14 +92,19 @@ def _disturbs(character: str) -> bool:
 def topics_of(
     model: Any, names: list[str], n_words: int = TOP_WORDS, reliability: Reliability | None = None
 ) -> list[Topic]:
-    """The topics of a model, the most common first, with labels that people gave and how far to trust them."""
+    """The topics of a model with labels that people gave and how far to trust them.
+
+    The most common come first; where the fit has tested its topics, those that the texts show most.
+    """
     components, shares = model.components_, shares_of(model.doc_topic_prior_)
     labels = getattr(model, "topic_labels_", None) or [None] * len(components)
     mass = shares[:, None] * components
     usual = mass.sum(axis=0)
     posterior = mass / np.maximum(usual, np.finfo(float).tiny)
     topics = []
+    evidence = getattr(model, "evidence_", None)
     for i, row in enumerate(components):
+        shown = () if evidence is None else (float(evidence.deviations[i]), bool(evidence.seen[i]))
         trust = () if reliability is None else (reliability.low[i], reliability.high[i])
         topics.append(
             Topic(
@@ -107,10 +114,11 @@ def topics_of(
                 _distinctive(row, posterior[i], names) if len(components) > 1 else (),
                 None if labels[i] is None else printable(labels[i]),
                 None if reliability is None else float(reliability.topics[i]),
-                *trust,
+                *(trust or (None, None)),
+                *shown,
             )
         )
-    return sorted(topics, key=lambda topic: (-topic.share, topic.index))
+    return sorted(topics, key=lambda topic: (-(topic.deviations or 0.0), -topic.share, topic.index))
 
 
 def top_words(topic: np.ndarray, names: list[str], n_words: int, *others: np.ndarray) -> tuple[Word, ...]:

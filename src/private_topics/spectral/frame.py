@@ -16,6 +16,7 @@ from private_topics.spectral.topics import lda_second_moment
 from private_topics.spectral.whitening import Whitening, top_eigenpairs, whitening_of
 
 ABOVE_EDGE = 1.05
+"""Directions count as above the noise from this many times its spectral norm on: a margin for chance."""
 SMALLEST_INSIDE = 0.05
 SMALLEST_ALONG = 1e-3  # the root of a topic's share
 
@@ -34,7 +35,7 @@ class Frame:
 
     @property
     def supported(self) -> int:
-        """Directions whose eigenvalue exceeds the spectral norm of the noise."""
+        """Directions whose eigenvalue exceeds the spectral norm of the noise, with a margin."""
         return int((self.eigenvalues > ABOVE_EDGE * self.noise_edge).sum())
 
 

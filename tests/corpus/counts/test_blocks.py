@@ -222,15 +222,28 @@ def test_npz_blocks_of_scipy(tmp_path, layout, compressed):
     assert_same(as_blocks(str(tmp_path)), DENSE)
 
 
-@pytest.mark.parametrize(("largest", "fits"), [(8 * 10**5, True), (8 * 10**5 - 1, False)])
-def test_an_npz_block_announces_a_pointer_for_each_document(tmp_path, monkeypatch, largest, fits):
+@pytest.mark.parametrize(("largest", "fits"), [(10**5, True), (10**5 - 1, False)])
+def test_an_npz_block_has_so_many_documents(tmp_path, monkeypatch, largest, fits):
     """A shape costs nothing in the file, and eight bytes for each document in memory."""
+    write_npz_block(tmp_path / "b.npz", sp.csr_array((10**5, 3), dtype=np.int32))
     sp.save_npz(tmp_path / "a.npz", sp.coo_array((10**5, 3), dtype=np.int32))
-    monkeypatch.setattr("private_topics.corpus.counts.folder.largest_unpacked", lambda path: largest)
+    monkeypatch.setattr("private_topics.corpus.counts.folder.LARGEST_NPZ_DOCUMENTS", largest)
     if fits:
-        assert sum(block.shape[0] for block in FolderBlocks(tmp_path)) == 10**5
+        assert sum(block.shape[0] for block in FolderBlocks(tmp_path)) == 2 * 10**5
+        write_npz_block(tmp_path / "b.npz", sp.csr_array((10**5, 3), dtype=np.int32))
     else:
-        assert_quiet(lambda: list(FolderBlocks(tmp_path)), "unpacks to more than")
+        assert_quiet(lambda: list(FolderBlocks(tmp_path)), f"more than {largest} documents")
+        assert_quiet(lambda: write_npz_block(tmp_path / "b.npz", sp.csr_array((10**5, 3))), "at most")
+
+
+@pytest.mark.parametrize("words", [0, 10**5])
+@pytest.mark.parametrize("layout", ["coo", "csr"])
+def test_what_one_document_says_does_not_decide_whether_an_npz_block_is_read(tmp_path, layout, words):
+    """Empty documents pack a thousandfold, one with many words packs the file less far: both files are read."""
+    entries = np.random.default_rng(0).integers(1, 9, words), (np.zeros(words, np.int64), np.arange(words))
+    block = sp.coo_array(entries, shape=(10**7, 10**5)).asformat(layout)
+    sp.save_npz(tmp_path / "a.npz", block)
+    assert sum(block.shape[0] for block in FolderBlocks(tmp_path)) == 10**7
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

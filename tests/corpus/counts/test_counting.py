@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from hang_support import HANG
 from private_topics import PrivateSpectralLDA, SpectralLDA
 from private_topics.corpus.counts import counting
 from private_topics.corpus.counts.blocks import as_blocks
@@ -159,20 +160,19 @@ def test_a_worker_that_fails_ends_the_run(monkeypatch):
         return real(texts, tokeniser)
 
     monkeypatch.setattr(counting, "number_words", failing)
-    n_threads, started = threading.active_count(), time.monotonic()
+    n_threads = threading.active_count()
     for function in (lambda: count_texts(sample_texts(), WORDS), lambda: list(distinct_words(sample_texts()))):
         calls.clear()
         with pytest.raises(MemoryError):
             function()
         assert len(calls) < 12
     assert threading.active_count() == n_threads
-    assert time.monotonic() - started < 30
 
 
 def test_several_chunks_are_counted_at_a_time(monkeypatch):
     small_blocks(monkeypatch, height=6)
     monkeypatch.setattr(counting, "resolve_threads", lambda jobs: 2)
-    real, both = counting.number_words, threading.Barrier(2, timeout=10)
+    real, both = counting.number_words, threading.Barrier(2, timeout=HANG)
 
     def together(texts, tokeniser):
         both.wait()  # for another thread that counts
@@ -324,7 +324,7 @@ def test_a_public_list_is_made_usable():
     assert dense(count_texts(["Lung ärzte"], vocabulary, tokeniser)).tolist() == [[1, 1]]
 
 
-@pytest.mark.parametrize("item", [None, b"lung", 5, ("lung", 5), ("lung", "a", "b"), ["lung", "a"], (None, "a")])
+@pytest.mark.parametrize("item", [None, b"lung", 5, ("lung", 5.5), ("lung", "a", "b"), ["lung", "a"], (None, "a")])
 def test_things_that_are_no_texts(item):
     with pytest.raises(InputError, match="Texts must be strings"):
         count_texts(["lung", item], WORDS)

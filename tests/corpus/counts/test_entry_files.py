@@ -73,6 +73,17 @@ def test_uci_header_changed_between_passes(tmp_path):
         list(corpus)
 
 
+@pytest.mark.parametrize("words", [0, 5_000])
+@pytest.mark.parametrize("name", ["docword.txt", "docword.txt.gz", "a.mtx"])
+def test_what_one_document_says_does_not_decide_whether_a_file_is_read(tmp_path, name, words):
+    """Nine million documents of which none or one holds a word: there is no limit by the size of the file."""
+    sizes = BANNER + f"9000000 6000 {words}\n" if name == "a.mtx" else f"9000000\n6000\n{words}\n"
+    content = (sizes + "".join(f"5 {word} 1\n" for word in range(1, words + 1))).encode()
+    path = write_bytes(tmp_path / name, content)
+    found = [(block.shape[0], block.nnz) for block in as_blocks(path)]
+    assert np.sum(found, axis=0).tolist() == [9_000_000, words]
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
 @pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz"])
 def test_matrix_market(tmp_path, name, kind):

@@ -150,6 +150,30 @@ def test_what_pandas_calls_missing_is_an_empty_document() -> None:
     assert texts_of([*TEXTS, pandas.NA, pandas.NaT], None, None, "fit") == [*TEXTS, "", ""]
 
 
+def without_texts() -> list[Any]:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    missing = [np.nan] * 3
+    return [
+        *(pandas.Series(missing), pandas.Series(missing, dtype="category"), pandas.Series([pandas.NaT] * 3)),
+        *(pandas.Series([pandas.NA] * 3, dtype="Float64"), pandas.Series([None] * 3), np.array(missing)),
+        *(pyarrow.array([None] * 3, pyarrow.float64()), pyarrow.nulls(3), Column([None] * 3, "Null"), missing),
+    ]
+
+
+def test_the_type_of_a_column_without_texts_does_not_matter() -> None:
+    """One text in place of one that is missing makes it a column of texts, so one unit would decide."""
+    for column in without_texts():
+        assert texts_of(column, None, None, "fit") == ["", "", ""], type(column)
+    pandas = pytest.importorskip("pandas")
+    for texts in ([np.nan] * 3, ["a", np.nan, np.nan]):
+        frame = pandas.DataFrame({"note": texts, "who": OWNERS})
+        assert [text for text, _ in texts_of(frame, "note", "who", "fit")] == [
+            texts[0] if "a" in texts else "",
+            "",
+            "",
+        ]
+
+
 @pytest.mark.parametrize("other", [7, 7.5, b"bytes", ["a", "list"], {"a": "dict"}.items()])
 @pytest.mark.parametrize("others", [1, 3])
 def test_values_of_another_kind_are_refused_one_or_all(other: Any, others: int) -> None:

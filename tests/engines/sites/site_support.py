@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from hang_support import HANG
 from private_topics.engines.sites.coordinator import SiteCoordinator
 from private_topics.engines.sites.identities import SiteDirectory, SiteIdentity
 from private_topics.engines.sites.site import Site
 from private_topics.errors import EngineError
-
-TIME = 60.0
 
 
 def names_of(count: int) -> list[str]:
@@ -44,7 +43,7 @@ class Quiet(Site):
             self.baton.acquire()
 
 
-def make_sites(count: int, honest: int, words: Sequence[str], patience: float = TIME) -> dict[str, Site]:
+def make_sites(count: int, honest: int, words: Sequence[str], patience: float = HANG) -> dict[str, Site]:
     known = identities(count)
     directory = directory_of(known, honest)
     return {name: Quiet(known[name], directory, words, patience=patience) for name in known}
@@ -53,7 +52,7 @@ def make_sites(count: int, honest: int, words: Sequence[str], patience: float = 
 class Loopback:
     """A transport within the process. `heard` is all that the coordinator sends and gets, in order."""
 
-    def __init__(self, sites: Mapping[str, Site], timeout: float = TIME) -> None:
+    def __init__(self, sites: Mapping[str, Site], timeout: float = HANG) -> None:
         self.sites, self.timeout = sites, timeout
         self.heard: list[tuple[str, bytes, bytes]] = []
         self.meddle: Callable[[str, bytes, bytes], bytes | None] = lambda site, message, answer: answer

@@ -57,6 +57,7 @@ def test_the_digest_knows_every_key_and_the_number_of_honest_sites():
         '{"sites": {"a": "00"}, "honest": 1}',
         '{"sites": {"a": 5, "b": 6}, "honest": 1}',
         json.dumps({"sites": {"a": "00" * 32, "b": "00" * 32}, "honest": 1}),
+        json.dumps({"sites": {"a": "00" * 32, "b": "01" * 32}}),
         json.dumps({"sites": {"a": "00" * 32, "b": "01" * 32}, "honest": 3}),
         json.dumps({"sites": {"a": "00" * 32, "b": "01" * 32}, "honest": True}),
         json.dumps({"sites": {"a/b": "00" * 32, "b": "01" * 32}, "honest": 1}),

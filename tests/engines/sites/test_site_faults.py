@@ -13,6 +13,8 @@ from engine_support import counts
 from fit_support import SEEDED, WORDS, fit_all, seed_of
 from site_support import Loopback, make_sites, split_rows, together
 
+from hang_support import HANG
+
 pytest.importorskip("cryptography")
 
 from private_topics import BudgetLedger, PrivateSpectralLDA
@@ -52,7 +54,7 @@ def ledgers(count, **kind):
 )
 def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, asked, what):
     count = 4
-    sites = make_sites(count, 3, WORDS, patience=5.0)
+    sites = make_sites(count, 3, WORDS)
     transport = Loopback(sites)
     transport.meddle = failing("clinic-02", round_number, asked, what)
     books = ledgers(count)
@@ -76,7 +78,7 @@ def test_a_site_that_drops_out_is_left_out_and_the_others_finish(round_number, a
 
 def test_the_number_of_units_is_added_up_once_whoever_drops_out():
     """It has no noise: the coordinator says that one has dropped out, and would subtract the second sum."""
-    sites, books = make_sites(4, 3, WORDS, patience=5.0), ledgers(4)
+    sites, books = make_sites(4, 3, WORDS), ledgers(4)
     transport = Loopback(sites)
     transport.meddle = failing("clinic-02", 0, "keys", None)
     results, _, problem = fit_all(
@@ -92,7 +94,7 @@ def test_the_number_of_units_is_added_up_once_whoever_drops_out():
 
 def test_a_number_of_units_below_the_own_one_is_no_sum(monkeypatch):
     """Sensitivities are for sums over at most that many units: a coordinator must not be able to say fewer."""
-    site = lone_site(5.0)
+    site = lone_site()
     monkeypatch.setattr(site, "exchange", lambda asked, size, own: own(2) - 1)
     with pytest.raises(EngineError, match="below this site's own number"):
         site.added_up(10)
@@ -101,7 +103,7 @@ def test_a_number_of_units_below_the_own_one_is_no_sum(monkeypatch):
 
 
 def test_with_too_few_left_every_fit_stops_and_what_was_charged_stays():
-    sites = make_sites(3, 3, WORDS, patience=5.0)
+    sites = make_sites(3, 3, WORDS)
     transport = Loopback(sites)
     transport.meddle = failing("clinic-01", 3, "keys", None)
     books = ledgers(3)
@@ -127,7 +129,7 @@ def test_a_site_whose_ledger_refuses_is_left_out_by_itself():
 @pytest.mark.filterwarnings("default::private_topics.errors.PrivacyWarning")
 @pytest.mark.parametrize("missing", ["", "clinic-02"])
 def test_who_has_not_taken_part_is_said(missing):
-    sites = make_sites(4, 3, WORDS, patience=5.0)
+    sites = make_sites(4, 3, WORDS)
     transport = Loopback(sites)
     transport.meddle = failing(missing, 0, "begin", None)
     with warnings.catch_warnings(record=True) as caught:
@@ -154,7 +156,7 @@ def test_a_site_keeps_the_bound_on_its_units_by_itself():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_is_summed_over_no_documents(value):
     """A coordinator can make a total of anything, such that what follows from it is no number."""
-    corpus = lone_site(5.0).open(MatrixBlocks(counts()))
+    corpus = lone_site().open(MatrixBlocks(counts()))
 
     @dataclass(frozen=True)
     class Asked:
@@ -209,12 +211,12 @@ def test_a_site_that_differs_hears_of_it_at_once_and_the_coordinator_says_so():
 
 @pytest.mark.parametrize("why", ["differs", "late", "too few", "Read this aloud: our fee is due.", None, 3])
 def test_a_coordinator_chooses_among_reasons_and_words_none(why):
-    site = lone_site(20.0)
+    site = lone_site()
     fields = {} if why is None else {"why": why}
     asking = in_background(lambda: site.answer(Message("stop", fields).packed()))
     with pytest.raises(EngineError, match=r"left out|ended the fit") as problem:
         site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
-    asking.join(20.0)
+    asking.join(HANG)
     assert "aloud" not in str(problem.value)
 
 
@@ -226,7 +228,7 @@ def test_a_coordinator_that_is_gone_ends_the_fit():
     assert unpacked(plain.answer(b"")[:-64], "ended").text("heard") == ""
 
 
-def lone_site(patience):
+def lone_site(patience=HANG):
     """A site whose messages are handed over by the test."""
     site = make_sites(2, 2, WORDS)["clinic-00"]
     return Site(site.identity, site.directory, WORDS, patience=patience)
@@ -240,11 +242,11 @@ def in_background(work):
 
 def test_a_round_that_fails_ends_the_site_for_good():
     """Whoever asks is told so at once, and is not left to wait for a fit that is over."""
-    site, heard = lone_site(20.0), []
+    site, heard = lone_site(), []
     asking = in_background(lambda: heard.append(site.answer(Message("stop").packed())))
     with pytest.raises(EngineError, match="ended the fit"):
         site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
-    asking.join(20.0)
+    asking.join(HANG)
     heard.append(site.answer(b"anything", 0.1))
     assert [unpacked(data[:-64], "ended").text("heard") for data in heard] == ["", ""]
 
@@ -259,5 +261,5 @@ def test_a_transport_waits_for_an_answer_as_long_as_the_site_has_patience():
         except EngineError as error:
             problems.append(str(error))
 
-    in_background(ask).join(10.0)
+    in_background(ask).join(HANG)
     assert problems == ["The fit of this site has not come so far in time."]

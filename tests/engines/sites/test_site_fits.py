@@ -127,6 +127,16 @@ def test_the_model_is_that_of_the_pooled_corpus(count, honest, topics):
         the_same(model, expected)
 
 
+def test_the_model_that_tests_its_topics_is_that_of_the_pooled_corpus():
+    results, _, problem = fit_all(3, 2, split_rows(counts(), 3), settings={"keep": "seen"})
+    assert problem is None
+    expected = local_fit(3, 2, 3, keep="seen")
+    assert expected.evidence_ is not None
+    for model in results.values():
+        the_same(model, expected)
+        assert model.evidence_.to_dict() == expected.evidence_.to_dict()
+
+
 def test_the_model_with_public_knowledge_is_that_of_the_pooled_corpus():
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4))
     knowledge = PublicKnowledge(vectors, np.full(len(WORDS), np.nan), [("any", "vectors", "0" * 64, len(WORDS))])
@@ -199,7 +209,7 @@ def test_true_noise_is_fresh_and_the_statement_says_how_it_was_made():
 # -- what the coordinator sees ---------------------------------------------------------------------------------------
 
 
-def transcript(parts, seed=0):
+def transcript(parts):
     """All masked words by site, and all totals, of one fit."""
     sites = make_sites(len(parts), len(parts), WORDS)
     transport = Loopback(sites)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from site_support import directory_of, identities
+
+from hang_support import FOREVER, HANG, ended, until
 
 pytest.importorskip("cryptography")
 pytest.importorskip("grpc")
@@ -29,25 +30,30 @@ WORDS = ["word"]
 
 
 @pytest.fixture
-def place():
+def place(monkeypatch):
     """A coordinator that listens, and the sites that it knows; each can be connected."""
+    monkeypatch.setattr("private_topics.engines.sites.transport.HELLO_SECONDS", FOREVER)
 
     class Place:
         def __init__(self, count=3, honest=3):
             self.known = identities(count)
             self.directory = directory_of(self.known, honest)
-            self.listener = SiteListener(self.directory, f"{HOST}:0", CERTIFICATE, KEY, patience=10.0)
+            self.listener = SiteListener(self.directory, f"{HOST}:0", CERTIFICATE, KEY, patience=FOREVER)
             listening.append(self.listener.__enter__())
 
         def site(self, name, identity=None):
-            return Site(identity or self.known[name], self.directory, WORDS, patience=10.0)
+            return Site(identity or self.known[name], self.directory, WORDS, patience=FOREVER)
 
-        def connected(self, name, root=CERTIFICATE, wait=5.0):
+        def connected(self, name, root=CERTIFICATE, wait=FOREVER):
             site = self.site(name)
             call = SiteCall(site, f"{HOST}:{self.listener.port}", root, wait=wait)
             stack.push(lambda *_: site.end())
             stack.enter_context(call)
             return site, call
+
+        def known_as(self, *names):
+            """Wait until these have said who they are, and nobody else."""
+            until(lambda: self.listener.wait(0.0) == list(names))
 
     listening = []
     with ExitStack() as stack:
@@ -76,23 +82,21 @@ def exchanged(site, values):
 def test_sums_come_over_the_network(place, size):
     here = place()
     sites = {name: here.connected(name)[0] for name in here.known}
-    assert here.listener.wait(5.0) == list(here.known)
+    assert here.listener.wait(HANG) == list(here.known)
     values = {name: np.arange(size) * (place + 1) for place, name in enumerate(sites)}
     running = {name: exchanged(site, values[name]) for name, site in sites.items()}
     SiteCoordinator(here.directory, here.listener.ask).run()
     for thread, found in running.values():
-        thread.join(10.0)
+        thread.join(HANG)
         assert np.array_equal(found[0], sum(values.values()))
 
 
 def test_another_certificate_is_not_trusted(place):
     here = place()
     other, _ = self_signed(HOST)
-    began = time.monotonic()
     with pytest.raises(InputError, match="another certificate than the one given"):
-        here.connected("clinic-00", root=other, wait=60.0)
-    assert time.monotonic() - began < 30.0  # nobody waits for it to change
-    assert here.listener.wait(0.1) == []
+        ended(lambda: here.connected("clinic-00", root=other))  # nobody waits for it to change
+    assert here.listener.wait(0.0) == []
 
 
 def test_a_certificate_for_another_host_is_not_trusted():
@@ -103,7 +107,7 @@ def test_a_certificate_for_another_host_is_not_trusted():
     with (
         SiteListener(directory, f"{HOST}:0", certificate, key) as listener,
         pytest.raises(InputError, match="for another host: IP address mismatch"),
-        SiteCall(site, f"{HOST}:{listener.port}", certificate, wait=60.0),
+        SiteCall(site, f"{HOST}:{listener.port}", certificate, wait=HANG),
     ):
         pass
 
@@ -113,24 +117,38 @@ def test_who_cannot_sign_for_a_site_is_not_let_in(place, name):
     here = place()
     site = here.site("clinic-00")
     site.identity = SiteIdentity.new(name)  # says the name, has not the key
-    with SiteCall(site, f"{HOST}:{here.listener.port}", CERTIFICATE, wait=2.0):
-        assert here.listener.wait(0.5) == []
+    with SiteCall(site, f"{HOST}:{here.listener.port}", CERTIFICATE, wait=HANG):
         with pytest.raises(EngineError, match=r"does not know this site.* Nothing was charged[.]"):
             site.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
+        assert here.listener.wait(0.0) == []
 
 
 def test_who_says_nothing_takes_no_place_from_the_sites(place, monkeypatch):
-    """More calls than the coordinator has threads, none of which says who it is; then a site comes."""
-    monkeypatch.setattr("private_topics.engines.sites.transport.HELLO_SECONDS", 0.5)
+    """As many calls as the coordinator has threads, none of which says who it is; a site comes; their time ends."""
+    over = []
+
+    class Timer(threading.Thread):
+        """Over when the test says so."""
+
+        def __init__(self, _, function):
+            super().__init__(target=function)
+            self.cancel = lambda: None
+
+        def start(self):
+            over.append(super().start)
+
     here = place()
+    monkeypatch.setattr(threading, "Timer", Timer)
     credentials = grpc.ssl_channel_credentials(root_certificates=CERTIFICATE)
     with grpc.secure_channel(f"{HOST}:{here.listener.port}", credentials) as channel:
-        silent = [channel.stream_stream(METHOD)(iter(queue.Queue().get, None)) for _ in range(20)]
-        next(silent[0])  # it was asked who it is
+        silent = [
+            channel.stream_stream(METHOD)(iter(queue.Queue().get, None)) for _ in range(2 * len(here.known) + 4)
+        ]
+        until(lambda: len(over) == len(silent))
         here.connected("clinic-00")
-        end = time.monotonic() + 10.0
-        while here.listener.wait(0.1) != ["clinic-00"]:
-            assert time.monotonic() < end
+        for end in list(over):
+            end()
+        here.known_as("clinic-00")
         for call in silent:
             call.cancel()
 
@@ -138,18 +156,18 @@ def test_who_says_nothing_takes_no_place_from_the_sites(place, monkeypatch):
 def test_a_late_answer_is_no_answer_to_the_next_question(place):
     here = place()
     site, _ = here.connected("clinic-00")
-    answered = []
+    late = threading.Event()
 
     def slow(data, timeout=None):
-        answered.append(data)
-        time.sleep(1.0 if len(answered) == 1 else 0.0)
+        late.wait(HANG)
         return b"answer to " + data
 
-    here.listener.wait(0.5)  # it has said who it is
+    here.known_as("clinic-00")
     site.answer = slow
     here.listener.patience = 0.3
     assert here.listener.ask({"clinic-00": b"first"}) == {}
-    here.listener.patience = 10.0
+    here.listener.patience = FOREVER
+    threading.Timer(0.1, late.set).start()
     assert here.listener.ask({"clinic-00": b"second"}) == {"clinic-00": b"answer to second"}
 
 
@@ -162,32 +180,29 @@ def test_of_two_answers_the_first_counts_and_the_second_is_no_answer_to_the_next
         call._outbox.put(number + b"first answer to " + data)
         return b"second answer to " + data
 
-    here.listener.wait(0.5)  # it has said who it is
+    here.known_as("clinic-00")
     site.answer = twice
     for question in (b"one", b"two", b"three"):
         assert here.listener.ask({"clinic-00": question}) == {"clinic-00": b"first answer to " + question}
-        time.sleep(0.1)  # the second one comes
 
 
 def test_a_site_that_goes_is_not_waited_for(place):
     here = place()
     site, call = here.connected("clinic-00")
-    here.listener.wait(0.5)  # it has said who it is
-    site.answer = lambda data, timeout=None: time.sleep(60.0)
-    threading.Timer(0.5, lambda: call._channel.close()).start()
-    began = time.monotonic()
-    assert here.listener.ask({"clinic-00": b"question", "clinic-01": b"was never there"}) == {}
-    assert time.monotonic() - began < 8.0
+    here.known_as("clinic-00")
+    site.answer = lambda data, timeout=None: call._channel.close() or b""
+    questions = {"clinic-00": b"question", "clinic-01": b"was never there"}
+    assert ended(lambda: here.listener.ask(questions)) == {}
 
 
 def test_a_coordinator_that_goes_ends_the_fit_of_every_site(place):
     here = place()
     sites = [here.connected(name)[0] for name in here.known]
-    here.listener.wait(5.0)
+    here.known_as(*here.known)
     running = [exchanged(site, np.zeros(2, np.int64)) for site in sites]
     here.listener._server.stop(0)
     for thread, found in running:
-        thread.join(10.0)
+        thread.join(HANG)
         assert isinstance(found[0], EngineError)
         assert "lost" in str(found[0])
 
@@ -195,7 +210,7 @@ def test_a_coordinator_that_goes_ends_the_fit_of_every_site(place):
 def test_messages_that_are_no_answers_do_no_harm(place):
     here = place()
     site, _ = here.connected("clinic-00")
-    here.listener.wait(0.5)  # it has said who it is
+    here.known_as("clinic-00")
     site.answer = lambda data, timeout=None: b""
     assert here.listener.ask({"clinic-00": Message("begin").packed()}) == {"clinic-00": b""}
 
@@ -258,14 +273,14 @@ def test_where_a_proxy_is_set_grpc_looks_for_the_coordinator(place, monkeypatch)
         here.connected("clinic-00", wait=1.0)
     monkeypatch.setenv("no_grpc_proxy", HOST)
     here.connected("clinic-00")
-    assert here.listener.wait(0.5) == ["clinic-00"]
+    here.known_as("clinic-00")
 
 
 def test_a_second_start_of_a_site_does_not_end_the_first(place):
     """Once it was asked something: before that, a site that starts again takes its own place."""
     here = place()
     first, _ = here.connected("clinic-00")
-    assert here.listener.wait(0.5) == ["clinic-00"]
+    here.known_as("clinic-00")
     second, _ = here.connected("clinic-00")
     with pytest.raises(EngineError, match="lost"):
         first.exchange(lambda: b"", 1, lambda _: np.zeros(1, np.int64))
@@ -281,21 +296,22 @@ def test_a_stop_is_not_waited_for_as_long_as_an_answer(place, monkeypatch):
     monkeypatch.setattr("private_topics.engines.sites.messages.FAREWELL", 0.2)
     here = place()
     site, _ = here.connected("clinic-00")
-    here.listener.wait(0.5)
-    site.answer = lambda data, timeout=None: time.sleep(3.0) or b""
-    began = time.monotonic()
-    assert here.listener.ask({"clinic-00": Message("stop", {"why": "late"}).packed()}) == {}
-    assert time.monotonic() - began < 2.5
+    here.known_as("clinic-00")
+    over = threading.Event()
+    site.answer = lambda data, timeout=None: over.wait(HANG) and b""
+    assert ended(lambda: here.listener.ask({"clinic-00": Message("stop", {"why": "late"}).packed()})) == {}
+    over.set()
 
 
 def test_the_coordinator_says_who_is_there_and_who_is_missing(place):
     here, said = place(), []
     here.connected("clinic-01")
-    assert here.listener.wait(1.0, said.append) == ["clinic-01"]
+    here.known_as("clinic-01")
+    assert here.listener.wait(0.0, said.append) == ["clinic-01"]
     assert said[-1] == "1 of 3 sites are there, without clinic-00, clinic-02."
     for name in ("clinic-00", "clinic-02"):
         here.connected(name)
-    assert here.listener.wait(5.0, said.append) == list(here.known)
+    assert here.listener.wait(HANG, said.append) == list(here.known)
     assert said[-1] == "3 of 3 sites are there."
 
 

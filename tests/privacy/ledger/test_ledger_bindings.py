@@ -239,7 +239,7 @@ def registered(path: Path, ids: Any = PATIENTS, **more: Any) -> DurableLedger:
 
 
 @every_run
-def test_a_corpus_of_other_people_is_refused(path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_of_other_people_is_refused(path: Path, run: Any) -> None:
     ledger = registered(path, [*PATIENTS[:-1], "somebody else"])
     with pytest.raises(LedgerError, match="not the ids") as refused:
         run(ledger, True)

@@ -22,6 +22,7 @@ import pytest
 from private_topics import BudgetLedger, DurableLedger, PrivateSpectralLDA, make_lda_corpus
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger import file as ledger_file
 from private_topics.privacy.mechanisms import PrivateRun, Query
 from private_topics.releases.candidates import release_candidates
 from private_topics.releases.vocabulary import release_vocabulary
@@ -68,7 +69,10 @@ def test_children_do_not_each_spend_a_ledger_in_memory() -> None:
     ledger.reserve(BUDGET)  # here it works as before
 
 
-def test_children_share_a_ledger_in_a_file(tmp_path: Path) -> None:
+def test_children_share_a_ledger_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hang_support import FOREVER
+
+    monkeypatch.setattr(ledger_file, "WAIT_SECONDS", FOREVER)
     ledger = DurableLedger.register(tmp_path / "budget.db", "notes", 1.0, 1e-6)
     assert forked(lambda: ledger.reserve(BUDGET)) == [RELEASED, *[REFUSED] * (CHILDREN - 1)]
     assert len(ledger.entries()) == 1
@@ -76,8 +80,10 @@ def test_children_share_a_ledger_in_a_file(tmp_path: Path) -> None:
 
 def test_fits_of_children_stay_within_the_total(tmp_path: Path) -> None:
     """Four fits at 0.99 of a total of 1."""
-    command = [sys.executable, __file__, str(tmp_path / "budget.db")]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=600).stdout)
+    from hang_support import FOREVER, HANG
+
+    command = [sys.executable, __file__, str(tmp_path / "budget.db"), str(FOREVER)]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=HANG).stdout)
     assert found == {"memory": [REFUSED] * CHILDREN, "file": [RELEASED, *[REFUSED] * (CHILDREN - 1)]}
 
 
@@ -116,6 +122,7 @@ def test_a_forked_run_releases_no_words(release: Callable[[PrivateRun], list[str
 
 
 if __name__ == "__main__":
+    ledger_file.WAIT_SECONDS = float(sys.argv[2])
     in_file = DurableLedger.register(sys.argv[1], "notes", 1.0, 1e-6)
     in_memory = BudgetLedger(1.0, 1e-6)
     print(json.dumps({"memory": forked(lambda: fit(in_memory)), "file": forked(lambda: fit(in_file))}))

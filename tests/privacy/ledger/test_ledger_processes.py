@@ -24,6 +24,7 @@ from ledger_support import SMALL, places_in
 
 from private_topics.errors import PrivacyError
 from private_topics.privacy.budget import PrivacyBudget
+from private_topics.privacy.ledger import file as ledger_file
 from private_topics.privacy.ledger.durable import DurableLedger
 
 pytestmark = [
@@ -66,14 +67,14 @@ def release_once(reserve: Callable[..., Any], budget: PrivacyBudget = SMALL) -> 
 
 
 def draw_until_killed(path: str, child: int, descriptor: int, late: bool) -> None:
-    """Run after run on the ledger; `late` reserves a moment after the draw, as a careless library would."""
+    """Run after run on the ledger; `late` would reserve after the draw, as a careless library does."""
     current = announce_draws(descriptor)
     for number in range(1000):
         current[0] = f"{child}-{number}"
         ledger = DurableLedger(path, "notes", label=current[0])
         if late:
             release_once(lambda budget: None)
-            time.sleep(0.02)
+            signal.pause()
             ledger.reserve(SMALL)
         else:
             release_once(ledger.reserve)
@@ -92,7 +93,7 @@ def killed_at_random(path: str, kills: int, late: bool) -> list[str]:
         os.close(writing)
         with open(reading, "rb", buffering=0) as pipe:
             seen = b""
-            wanted = moments.randrange(4)
+            wanted = 1 if late else moments.randrange(4)
             while seen.count(b"\n") < wanted:
                 seen += pipe.read(1)
             time.sleep(moments.uniform(0.0, 0.03))
@@ -168,8 +169,9 @@ def tiny_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
-def nursery(folder: Path) -> dict[str, Any]:
+def nursery(folder: Path, patience: float) -> dict[str, Any]:
     """Everything that needs children, on ledgers that the tests prepared."""
+    ledger_file.WAIT_SECONDS = patience  # children wait for one another, however long each is kept from computing
     unwritable = [str(folder / str(number) / "budget.db") for number in range(len(UNWRITABLE))]
     return {
         "killed": killed_at_random(str(folder / "killed.db"), 50, late=False),
@@ -195,6 +197,8 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def reports(folder: Path) -> dict[str, Any]:
     """What the children did. One process imports the package for all of them."""
+    from hang_support import FOREVER, HANG
+
     for name in ("killed", "late"):
         DurableLedger.register(folder / f"{name}.db", "notes", 3.0, 1e-6)
     for corpus, places in PLACES.items():
@@ -208,8 +212,8 @@ def reports(folder: Path) -> dict[str, Any]:
         file.chmod(file_mode)
         file.parent.chmod(folder_mode)
     quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, str(folder)]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=600, env=quiet).stdout)
+    command = [sys.executable, __file__, str(folder), str(FOREVER)]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=HANG, env=quiet).stdout)
 
 
 def test_a_killed_run_never_loses_a_spend(folder: Path, reports: dict[str, Any]) -> None:
@@ -248,4 +252,4 @@ def test_what_cannot_be_written_draws_nothing(folder: Path, reports: dict[str, A
 
 
 if __name__ == "__main__":
-    print(json.dumps(nursery(Path(sys.argv[1]))))
+    print(json.dumps(nursery(Path(sys.argv[1]), float(sys.argv[2]))))

@@ -5,9 +5,12 @@ One suite for all ledgers. A new one adds a line to `LEDGERS`.
 
 from __future__ import annotations
 
+import ast
 import copy
 import math
+import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,14 @@ from ledger_support import SMALL, places_in
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from hang_support import FOREVER, HANG
 from private_topics import PrivateSpectralLDA, PrivateVariationalLDA, make_lda_corpus
 from private_topics.errors import PrivacyError
+from private_topics.planning.refusal import PlannedLedger
 from private_topics.privacy.budget import PrivacyBudget
 from private_topics.privacy.curves import gdp_epsilon, mu_of_budget
+from private_topics.privacy.ledger import file as ledger_file
+from private_topics.privacy.ledger import reservations
 from private_topics.privacy.ledger.durable import DurableLedger
 from private_topics.privacy.ledger.in_memory import BudgetLedger
 from private_topics.privacy.randomness import NoiseStream
@@ -31,14 +38,16 @@ Opened = Callable[..., Any]
 LEDGERS = {
     "in memory": lambda path: BudgetLedger,
     "in a file": lambda path: lambda *total, **settings: DurableLedger.register(path, "notes", *total, **settings),
+    "planned": lambda path: lambda *total, **settings: PlannedLedger(BudgetLedger(*total, **settings)),
 }
 KINDS: list[dict[str, Any]] = [{}, {"exact": True}, {"guarantee": "approximate"}, {"guarantee": "pure"},
                                {"threshold_delta": 1e-8}]  # fmt: skip
 
 
 @pytest.fixture(params=LEDGERS)
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
-    """`opened(epsilon, delta, set_aside=...)`: a ledger with this total."""
+def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """`opened(epsilon, delta, set_aside=...)`: a ledger with this total. Who waits for its file does not give up."""
+    monkeypatch.setattr(ledger_file, "WAIT_SECONDS", FOREVER)
     return LEDGERS[request.param](tmp_path / "budget.db")
 
 
@@ -140,11 +149,11 @@ def test_threads_share_one_ledger(opened: Opened) -> None:
         except PrivacyError as error:
             refusals.append(error)
 
-    threads = [threading.Thread(target=reserve) for _ in range(20)]
+    threads = [threading.Thread(target=reserve, daemon=True) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(HANG)
     assert len(rows) + len(refusals) == 20
     assert len(rows) == len(ledger.spent) == places_in(3.0, 1e-6, budget)
     if hasattr(ledger, "entries"):
@@ -154,9 +163,120 @@ def test_threads_share_one_ledger(opened: Opened) -> None:
         ledger.reserve(budget)
 
 
+# -- races -----------------------------------------------------------------------------------------------------------
+
+NEARLY_ALL = PrivacyBudget(0.9, 1e-7)
+LOOKS = 200
+"""A rival that nothing holds up ends long before so many looks; one that is slower fails nothing."""
+
+
+def asked(ledger: Any) -> str:
+    try:
+        ledger.reserve(NEARLY_ALL)
+    except PrivacyError as error:
+        return (
+            "refused" if "total budget" in str(error) or "in the process that made it" in str(error) else str(error)
+        )
+    return "reserved"
+
+
+class RivalThread:
+    """A thread that asks a ledger as soon as it is let go."""
+
+    def __init__(self, ledger: Any) -> None:
+        self._thread = threading.Thread(target=lambda: setattr(self, "answer", asked(ledger)), daemon=True)
+        self.let_go, self.finish = self._thread.start, lambda: self._thread.join(HANG)
+
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+
+class RivalProcess:
+    """A forked process that does the same. It is made before the ledger is in use: a copied lock would be held."""
+
+    def __init__(self, ledger: Any) -> None:
+        start, self._start = os.pipe()
+        self._answer, end = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(self._start)
+            os.read(start, 1)  # returns when the parent closes its end
+            os.write(end, asked(ledger).encode())
+            os._exit(0)
+        os.close(start)
+        os.close(end)
+
+    def let_go(self) -> None:
+        os.close(self._start)
+
+    def ended(self) -> bool:
+        if self._process and os.waitpid(self._process, os.WNOHANG)[0]:
+            self._process = 0
+        return not self._process
+
+    def finish(self) -> None:
+        with open(self._answer, "rb") as pipe:
+            self.answer = pipe.read().decode()
+        if self._process:
+            os.waitpid(self._process, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rival",
+    [
+        RivalThread,
+        pytest.param(
+            RivalProcess,
+            marks=[
+                pytest.mark.process,
+                pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+                pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),  # of threads that only wait
+            ],
+        ),
+    ],
+)
+def test_nobody_comes_between_a_verdict_and_its_row(
+    opened: Opened, rival: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rival asks at the very moment when the first fit is admitted and not yet noted. One of the two fits in."""
+    ledger = opened(1.0, 1e-6)
+    honest, second = reservations._composed_delta, rival(ledger)
+
+    def interrupted(*arguments: Any) -> float:
+        verdict = honest(*arguments)
+        monkeypatch.setattr(reservations, "_composed_delta", honest)
+        second.let_go()
+        for _ in range(LOOKS):
+            if second.ended():
+                break
+            time.sleep(0.01)
+        return verdict
+
+    monkeypatch.setattr(reservations, "_composed_delta", interrupted)
+    first = asked(ledger)
+    assert reservations._composed_delta is honest, "the first fit was not interrupted"
+    second.finish()
+    assert (first, second.answer) == ("reserved", "refused")
+    assert ledger.spent == (NEARLY_ALL,)
+
+
+def test_every_class_that_reserves_is_a_ledger_of_this_suite(tmp_path: Path) -> None:
+    library = Path(reservations.__file__).parents[2]
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in library.rglob("*.py"))
+    found = {
+        node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and any(getattr(part, "name", "") == "reserve" for part in node.body)
+    }
+    listed = {type(made(tmp_path / "budget.db")(1.0, 1e-6)).__name__ for made in LEDGERS.values()}
+    assert found - {"FitAccount"} == listed  # an account is one fit's, and asks the ledger that it was given
+
+
 # -- with estimators -------------------------------------------------------------------------------------------------
 
-X = make_lda_corpus(300, 30, 2, random_state=0)[0]
+X = make_lda_corpus(6_000, 12, 2, random_state=0)[0]  # as many as the plan wants
 ESTIMATORS = [PrivateSpectralLDA(2), PrivateVariationalLDA(2, steps=4, sampling_rate=0.3)]
 every_private_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=["spectral", "variational"])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -213,3 +215,60 @@ def test_what_is_left_may_be_chosen_after_a_look(threshold: float) -> None:
     spread = lone + (1 - lone) * np.maximum(0.0, 1 - np.exp(epsilon - losses))
     reached = threshold + float(np.sum(weight * np.maximum(gaussian, spread)))
     assert 0.5 * delta < reached <= delta
+
+
+@pytest.mark.parametrize("guarantee", ["gaussian", "concentrated"])
+def test_what_a_first_fit_leaves_is_spent_in_its_own_family(guarantee: Any) -> None:
+    """A first fit that takes the whole total lies in no family: what it leaves is spent within its own costs."""
+    total = PrivacyBudget(1.0, 1e-6)
+    whole = reservation(1.0, 1e-6, guarantee)
+    assert admits(total, [whole], 0.01)
+    assert not admits(total, [whole, reservation(1e-6, 1e-12, guarantee)], 0.01)
+    stopped = replace(whole, spent=0.01)
+    assert stopped.rho == pytest.approx(0.01 * whole.rho)
+    left = remaining_epsilon(total, [stopped], 0.01, delta=1e-6, guarantee=guarantee)
+    cost = stopped.rho + reservation(left, 1e-6, guarantee).rho
+    assert cost == pytest.approx(whole.rho, rel=1e-5)
+    assert cost <= whole.rho
+    other = "concentrated" if guarantee == "gaussian" else "approximate"
+    assert remaining_epsilon(total, [stopped], 0.01, delta=1e-7, guarantee=other) == 0.0  # type: ignore[arg-type]
+    assert remaining_epsilon(total, [stopped], 0.01, delta=1e-6, guarantee=guarantee, threshold_delta=1e-9) == 0.0
+
+
+def test_a_fit_that_leaves_thresholds_unused_may_be_followed_by_one_that_uses_them() -> None:
+    total, whole = PrivacyBudget(1.0, 1e-6), reservation(1.0, 1e-6, "gaussian", 1e-7)
+    assert whole.other_delta == 1e-7
+    stopped = replace(whole, spent=0.01)
+    assert stopped.other_delta == 0.0
+    settings: dict[str, Any] = {"delta": 1e-6, "threshold_delta": 1e-7}
+    assert 0.99 < remaining_epsilon(total, [stopped], 0.01, **settings) < 1.0
+    settings["threshold_delta"] = 2e-7
+    assert remaining_epsilon(total, [stopped], 0.01, **settings) == 0.0
+
+
+def test_a_later_fit_that_is_given_up_leaves_the_caps_as_they_are() -> None:
+    """Within a family the caps are those of the first reservation as it was made."""
+    total, first, second = PrivacyBudget(1.0, 1e-6), reservation(0.5, 1e-7), reservation(0.9, 1e-7)
+    assert admits(total, [first, second], 0.01)
+    assert not admits(total, [first, second, second], 0.01)
+    assert admits(total, [first, replace(second, spent=0.01), second], 0.01)
+    assert not admits(total, [second, second], 0.01)
+    assert admits(total, [replace(second, spent=0.01), second], 0.01)
+
+
+@pytest.mark.parametrize("spent", [0.0, -0.1, 1.1, math.nan, 1, None])
+def test_a_fraction_spent_is_a_float_above_0_and_at_most_1(spent: Any) -> None:
+    with pytest.raises(PrivacyError, match="'spent' fraction"):
+        replace(reservation(1.0, 1e-6), spent=spent)
+    for guarantee in ("approximate", "pure"):
+        with pytest.raises(PrivacyError, match="given up in part"):
+            replace(reservation(1.0, 1e-6, guarantee), spent=0.5)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.3, 1.0 - 2.0**-53, 1.0])
+@pytest.mark.parametrize("other", [1e-300, 1e-7, 0.1, 1.0 - 2.0**-53, 1.0])
+def test_a_threshold_is_added_and_rounded_up(delta: float, other: float) -> None:
+    exact = 1 - (1 - Fraction(delta)) * (1 - Fraction(other))
+    found = reservations._with_thresholds(delta, other)
+    assert exact <= Fraction(found) <= min(Fraction(1), exact * (1 + Fraction(1, 2**48)))
+    assert reservations._with_thresholds(delta, 0.0) == delta

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from private_topics.corpus.counts.block_source import CountBlocks, sample_of_parts
 from private_topics.corpus.counts.folder import FolderBlocks, write_npz_block
 from private_topics.corpus.counts.matrix import counts_of, stack_rows, validate_counts
-from private_topics.corpus.texts.source import Document
+from private_topics.corpus.texts.source import Document, unit_label
 from private_topics.corpus.words.scanning import number_words
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
@@ -278,12 +278,14 @@ def in_chunks(texts: Iterable[str | Document], most_documents: int, most_charact
     chunk, characters = Chunk(), 0
     for number, item in enumerate(texts, start=1):
         text, unit = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
-        if not isinstance(text, str) or not (unit is None or isinstance(unit, str)):
+        label = unit_label(unit)
+        if not isinstance(text, str) or (label is None and unit is not None):
             raise InputError(
-                "Texts must be strings, or pairs of a string and the label (a string or None) of its unit."
+                "Texts must be strings, or pairs of a string and the label of its unit: text that is not blank, a "
+                "whole number, or None."
             )
         chunk.texts.append(text)
-        chunk.units.append(unit)
+        chunk.units.append(label)
         characters += len(text)
         full = len(chunk.texts) == most_documents or characters >= most_characters
         if full or number % BLOCK_DOCUMENTS == 0:

@@ -6,7 +6,8 @@ ids from 1, documents in order. A document without a line is an empty document. 
 row; `real` is read too where its values are whole numbers without a point.
 
 The text is read in chunks of bytes and parsed by one compiled loop over them, so a pass holds a chunk and a block,
-never the file.
+never the file. The number of documents is limited by itself alone (2^31 - 1), not by the size of the file: that
+depends on what the documents say, and documents without a line take time but no more than a block of memory.
 """
 
 from __future__ import annotations
@@ -25,12 +26,10 @@ from numba import njit
 
 from private_topics.corpus.counts.block_source import CountBlocks, checked_height
 from private_topics.corpus.counts.matrix import LARGEST_COUNT, counts_of, validate_counts
-from private_topics.corpus.texts.source import largest_unpacked
 from private_topics.errors import InputError
 
 ENTRY_CHUNK_BYTES = 1 << 24
 LONGEST_LINE = 256
-BYTES_PER_DOCUMENT = 8  # in memory, of an empty one
 
 OK, BAD_CHARACTER, BAD_FIELDS, BAD_DOCUMENT, BAD_WORD, BAD_COUNT, BAD_ORDER = range(7)
 PROBLEMS = {
@@ -63,8 +62,6 @@ class UCIBlocks(CountBlocks):
         with self._open() as file:
             self._announced = self._header(file)
         self.n_documents, self.n_words, self.n_entries = self._announced
-        if BYTES_PER_DOCUMENT * self.n_documents > largest_unpacked(self.path):
-            raise self._problem("its header announces far more documents than a file of its size holds")
 
     def _blocks(self) -> Iterator[sp.csr_array]:
         start = 0

@@ -23,11 +23,14 @@ from private_topics.corpus.counts.block_source import (
 )
 from private_topics.corpus.counts.matrix import LARGEST_COUNT, counts_of, validate_counts
 from private_topics.corpus.texts.parquet import arrow
-from private_topics.corpus.texts.source import LARGEST_GROWTH, largest_unpacked
 from private_topics.errors import InputError
 
 BLOCK_SUFFIXES = (".npz", ".parquet")
 N_WORDS_KEY = b"n_words"
+LARGEST_NPZ_DOCUMENTS = 2**26
+"""Documents of one `.npz`: some layouts store no pointers, and in memory (here, 512 MB) each document has one."""
+LARGEST_NPZ_GROWTH = 1_032
+"""Deflate packs no further, so of files written by numpy this refuses none, whatever their documents say."""
 
 
 class FolderBlocks(CountBlocks):
@@ -65,6 +68,8 @@ class FolderBlocks(CountBlocks):
 def write_npz_block(path: str | os.PathLike[str], counts: Any) -> None:
     """Write one block of counts as `.npz`, uncompressed (reading is then as fast as the disk)."""
     block = validate_counts(counts, caller="write_npz_block", allow_empty=True)
+    if block.shape[0] > LARGEST_NPZ_DOCUMENTS:
+        raise InputError(f"write_npz_block takes at most {LARGEST_NPZ_DOCUMENTS} documents; write several blocks.")
     if block.nnz <= LARGEST_COUNT:  # both index arrays of one type: scipy then reads them back unconverted
         block.indptr = block.indptr.astype(np.int32)
     sp.save_npz(_with_suffix(path, ".npz"), block, compressed=False)
@@ -123,22 +128,25 @@ def _npz_width(file: Path) -> int:
 
 def _read_npz(file: Path) -> Iterator[sp.csr_array]:
     try:
-        fits = _npz_bytes(file) <= largest_unpacked(file)
-        matrix = sp.load_npz(file) if fits else None  # scipy loads with allow_pickle=False
+        problem = _npz_problem(file)
+        matrix = None if problem else sp.load_npz(file)  # scipy loads with allow_pickle=False
     except Exception:
         raise _unreadable(file, NPZ_KIND) from None
-    if matrix is None:
-        raise InputError(
-            f"The block {str(file)!r} cannot be used: it unpacks to more than {LARGEST_GROWTH} times its size."
-        )
+    if problem:
+        raise InputError(f"The block {str(file)!r} cannot be used: {problem}.")
     yield validate_counts(matrix, caller=str(file), allow_empty=True)
 
 
-def _npz_bytes(file: Path) -> int:
-    """What a file announces, before any of it is made: its parts unpacked, or a pointer for each document."""
+def _npz_problem(file: Path) -> str:
+    """Return what is wrong with the sizes that a file announces, before anything of such a size is made."""
     with np.load(file, allow_pickle=False) as arrays:
         n_documents, _ = arrays["shape"].tolist()
-        return max(8 * int(n_documents), sum(part.file_size for part in arrays.zip.infolist()))
+        unpacked = sum(part.file_size for part in arrays.zip.infolist())
+    if n_documents > LARGEST_NPZ_DOCUMENTS:
+        return f"it has more than {LARGEST_NPZ_DOCUMENTS} documents; write several smaller blocks"
+    if unpacked > LARGEST_NPZ_GROWTH * file.stat().st_size:
+        return f"it unpacks to more than {LARGEST_NPZ_GROWTH} times its size"
+    return ""
 
 
 PARQUET_KIND = "a Parquet file with list columns 'indices' and 'counts' and the metadata key 'n_words'"

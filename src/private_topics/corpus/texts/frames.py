@@ -4,7 +4,7 @@ A frame is whatever names its columns and gives one by its name (pandas, polars,
 values as a list. What a table looks like is public, as the form of a file is: the names and types of its columns,
 that every value is a text or missing, that every dict has the keys that are named, and that every row has a unit. A
 table of another form is refused whatever it says. A missing text is an empty document, which counts in the number of
-documents like any other. docs/proofs/records.md
+documents like any other; where all are missing, the type of the column does not matter. docs/proofs/records.md
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from private_topics.corpus.texts.source import Document, TextSource, unit_label
 from private_topics.errors import InputError
 
 TEXT_KINDS = ("object", "str", "string", "utf8", "category", "categorical", "dictionary", "null", "enum", "unknown")
-"""How the names of types begin that may hold text."""
+"""Beginnings of the names of types that hold text. A column without a single value may be of any type."""
 ONE_TEXT = (
     "Got one string: pass a list of texts, for a single one [text]; a file is named by pathlib.Path or open_texts."
 )
@@ -163,9 +163,13 @@ def _all_strings(values: list[Any]) -> bool:
 
 
 def _is_text_or_missing(value: Any) -> bool:
+    return _is_text(value) or _is_missing(value)
+
+
+def _is_missing(value: Any) -> bool:
     """Missing are None, NaN, and what pandas writes for them."""
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    return missing or _is_text(value) or (isinstance(value, float) and value != value)
+    return missing or (isinstance(value, float) and value != value)
 
 
 def _is_text(value: Any) -> bool:
@@ -174,8 +178,7 @@ def _is_text(value: Any) -> bool:
 
 def _labels(column: Any, name: str) -> Iterator[str]:
     for value in _values(column) or ():
-        whole = int(value) if isinstance(value, float) and value.is_integer() else value  # pandas: numbers with gaps
-        label = unit_label(whole)
+        label = unit_label(value)
         if label is None:
             raise InputError(
                 f"The column {name!r} must say for each row who it belongs to, as text or a whole number: at least "
@@ -191,9 +194,13 @@ def _kind(column: Any) -> str | None:
 
 
 def _may_hold_text(column: Any) -> bool:
+    """Accept columns of a type for text, and those without a value, which pandas makes floats or times."""
     kind = _kind(column)
     kind = "object" if kind is None or kind.startswith(("<U", ">U")) else kind.lower()
-    return kind.removeprefix("large_").startswith(TEXT_KINDS)
+    if kind.removeprefix("large_").startswith(TEXT_KINDS):
+        return True
+    values = _values(column)
+    return values is not None and all(map(_is_missing, values))
 
 
 def _one_of(names: list[Any]) -> str:

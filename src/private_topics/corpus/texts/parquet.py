@@ -1,7 +1,12 @@
 """Documents in the rows of a Parquet file: one column holds the text, one may name the unit.
 
 A short file can hold many copies of one long text, stored once. Batches are therefore as high as the longest such
-text allows: a batch of copies takes no more memory than `BATCH_BYTES` or one text, whichever is larger.
+text allows: a batch of copies takes no more memory than `BATCH_BYTES` or one text, whichever is larger. Where a file
+announces far more bytes than it has, which one long text is enough for, its rows are read one at a time: then a page
+(at most 2 GB, as the format has it) and one text are in memory, and no file is refused for what it unpacks to.
+
+Of texts that are all missing pandas writes floats. One text in place of one of them makes it a column of texts, so a
+column of floats is taken for one without texts, whatever it holds.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from private_topics.corpus.texts.source import (
-    LARGEST_GROWTH,
     Broken,
     Classified,
     Document,
@@ -23,7 +27,7 @@ from private_topics.corpus.texts.source import (
 )
 from private_topics.errors import InputError, require
 
-BATCH_ROWS, BATCH_BYTES = 1_024, 2**26
+BATCH_ROWS, BATCH_BYTES = 64, 2**26
 
 
 class ParquetTexts(TextSource):
@@ -33,9 +37,9 @@ class ParquetTexts(TextSource):
         super().__init__(path, replace(reading, encoding="utf-8"))
         with self._open() as file:
             self._check_columns(file.schema_arrow)
-            self._check_sizes(file.metadata)
+            unfolds = _announced(file.metadata) > largest_unpacked(path)
         try:
-            self._batch_rows = _guarded(path, self._rows_that_fit)
+            self._batch_rows = 1 if unfolds else _guarded(path, self._rows_that_fit)
         except InputError:
             self._batch_rows = 1  # some encodings cannot be read as dictionaries; the first pass reports damage
 
@@ -47,12 +51,12 @@ class ParquetTexts(TextSource):
                     yield self._record(*row)
 
     def _record(self, value: Any, *labels: Any) -> Document | Classified | Broken:
-        text, problem = (None, None) if value is None else self._decoded(value)
+        text, problem = self._decoded(value) if isinstance(value, bytes) else (None, None)
         named = dict(zip(self._wanted[1:], map(self._label, labels), strict=True))
         return self._document(text, named.get(self.reading.unit or ""), problem, named.get(self.reading.by or ""))
 
     def _label(self, value: Any) -> Any:
-        """Whole numbers as they are; text that can be read, else nothing."""
+        """Numbers as they are; text that can be read, else nothing."""
         if not isinstance(value, bytes):
             return value
         text, problem = self._decoded(value)
@@ -74,19 +78,12 @@ class ParquetTexts(TextSource):
                 )
             kind = schema.field(name).type
             kind = kind.value_type if types.is_dictionary(kind) else kind
-            is_text = types.is_string(kind) or types.is_large_string(kind)
+            # Of a column without any value pandas writes no type or floats; of whole numbers with gaps, floats.
+            is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)
             labels = name != self.reading.field
-            if not is_text and not (labels and types.is_integer(kind)):
+            if not is_text and not types.is_floating(kind) and not (labels and types.is_integer(kind)):
                 wanted = "text or whole numbers" if labels else "text"
                 raise self._problem(f"the column {name!r} must hold {wanted}")
-
-    def _check_sizes(self, metadata: Any) -> None:
-        """Refuse a file that announces far more bytes than it has, before any of them is unpacked."""
-        # Only sizes of whole groups: on a damaged file, asking for one column's metadata ends the process in pyarrow.
-        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-        announced = sum(group.total_byte_size for group in groups)
-        if announced > largest_unpacked(self.path):
-            raise self._problem(f"it decompresses to more than {LARGEST_GROWTH} times its size")
 
     def _rows_that_fit(self) -> int:
         """Rows of a batch: reading the first value of a group as a dictionary brings all texts stored once."""
@@ -100,6 +97,12 @@ class ParquetTexts(TextSource):
                     if hasattr(column, "dictionary"):
                         longest = max(longest, compute.max(compute.binary_length(column.dictionary)).as_py() or 0)
         return max(1, min(BATCH_ROWS, BATCH_BYTES // longest))
+
+
+def _announced(metadata: Any) -> int:
+    """Return the number of bytes that a file claims to unpack to."""
+    # Only sizes of whole groups: on a damaged file, asking for one column's metadata ends the process in pyarrow.
+    return sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
 
 
 def parquet_metadata(path: Path) -> dict[bytes, bytes]:
@@ -122,10 +125,10 @@ def first_rows(path: Path, count: int) -> list[dict[str, Any]]:
 
 
 def _values(column: Any, limit: int) -> Iterator[Any]:
-    """Whole numbers, or the first `limit` bytes of strings, of an Arrow column; `None` where a value is missing."""
+    """Numbers, or the first `limit` bytes of strings, of an Arrow column; `None` where a value is missing."""
     from pyarrow import types
 
-    if types.is_integer(column.type):
+    if types.is_integer(column.type) or types.is_floating(column.type):
         yield from column.to_pylist()
         return
     for value in column:

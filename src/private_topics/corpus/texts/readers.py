@@ -14,8 +14,9 @@ What is public: the number of units `N`, which nothing in a text may change. So 
 their frames alone, and a broken record (not JSON, no such field, longer than `max_record_bytes`, wrongly encoded) is
 an empty document that counts in `N`. With `unit`, `N` is the number of different labels that can be read: a record
 without one belongs to no unit and is left out. A truncated or damaged archive and a CSV quote that never closes stop
-the run, because the number of missing records is unknown. Nothing else does, whatever the records say, unless
-`strict=True`, which is for looking at a file and which private fits refuse. The proof is `docs/proofs/records.md`.
+the run, because the number of missing records is unknown: no record that is properly written does that. Nothing else
+stops it, whatever the records say, unless `strict=True`, which is for looking at a file and which private fits
+refuse. The proof is `docs/proofs/records.md`.
 
 What is not: `skipped`, the number of broken records, and `first_skipped`, the position of the first, say something
 certain about single documents. They are attributes for the holder of the file, appear in no message, and must not be

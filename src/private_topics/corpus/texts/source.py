@@ -22,6 +22,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -31,7 +32,7 @@ DEFAULT_RECORD_BYTES = 16 * 2**20
 LARGEST_RECORD_BYTES = 2**28
 CHUNK_BYTES = 2**20
 LARGEST_GROWTH, SPARE_BYTES = 300, 2**26
-"""What a file may announce: 300 times its size plus 64 MB. Gzip unpacks to at most 1,032 times its size."""
+"""A Parquet file that announces more than 300 times its size plus 64 MB is read a row at a time."""
 STATEFUL = ("utf-16", "utf-32", "utf-7", "iso2022", "hz")
 """Encodings in which the byte 10 need not be a line's end, or a quote not a quote."""
 
@@ -52,10 +53,11 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Oversized:
-    """A line longer than `max_record_bytes`, of which only the number of quotes is known."""
+class Piece:
+    """A part of a line that is longer than `max_record_bytes`, and whether the line ends with it."""
 
-    quotes: int
+    content: bytes
+    ends: bool
 
 
 @dataclass(frozen=True)
@@ -181,29 +183,33 @@ class LineSource(TextSource):
 
     def _records(self) -> Iterator[Document | Classified | Broken]:
         for line in self._lines():
-            yield self._record(*self._decoded(line)) if isinstance(line, bytes) else Broken(TOO_LONG)
+            if isinstance(line, bytes):
+                yield self._record(*self._decoded(line))
+            elif line.ends:
+                yield Broken(TOO_LONG)
 
     @abstractmethod
     def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         """The document in the characters of a record; `problem` where they were read with damage."""
 
-    def _lines(self) -> Iterator[bytes | Oversized]:
-        """Lines without their end, one at a time; of a line that is too long only the number of quotes is kept."""
+    def _lines(self) -> Iterator[bytes | Piece]:
+        """Lines without their end, one at a time; a line that is too long comes in pieces."""
         limit = self.reading.max_record_bytes + 1  # a carriage return before the end
-        rest, too_long, quotes = b"", False, 0
+        rest, too_long = b"", False
         with open_binary(self.path) as file:
             for chunk in self._chunks(file):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     if too_long or len(line) > limit:
-                        yield Oversized(quotes + line.count(b'"'))
+                        yield Piece(line, True)
                     else:
                         yield line.removesuffix(b"\r")
-                    too_long, quotes = False, 0
+                    too_long = False
                 if too_long or len(rest) > limit:
-                    rest, too_long, quotes = b"", True, quotes + rest.count(b'"')
+                    yield Piece(rest, False)
+                    rest, too_long = b"", True
         if too_long:
-            yield Oversized(quotes)
+            yield Piece(b"", True)
         elif rest:
             yield rest.removesuffix(b"\r")
 
@@ -235,7 +241,7 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def largest_unpacked(path: Path) -> int:
-    """The bytes that a file may announce, see `LARGEST_GROWTH`."""
+    """The bytes that a file may announce and yet be read in batches, see `LARGEST_GROWTH`."""
     return LARGEST_GROWTH * path.stat().st_size + SPARE_BYTES
 
 
@@ -243,9 +249,12 @@ def unit_label(value: Any) -> str | None:
     """A unit's label as text, or `None` if `value` is not one.
 
     Labels that differ only in type, surrounding blanks or Unicode form are one unit: larger units are safe, split
-    ones are not.
+    ones are not. A float is a whole number beside missing ones (pandas), or no label. Every door goes through here:
+    fields of files, columns of frames, (text, unit) pairs, `groups`, files of labels, data frames of a cluster.
     """
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else None
+    if isinstance(value, bool) or not isinstance(value, str | Integral):
         return None
     return unicodedata.normalize("NFC", str(value)).strip() or None
 

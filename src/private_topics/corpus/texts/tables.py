@@ -1,9 +1,11 @@
 """Documents in the rows of a CSV or TSV file: one column holds the text, one may name the unit.
 
-A quoted field may hold line ends, so an opening quote without its closing one can swallow the rows after it: then
-one record changes others. A program that quotes properly never writes such a file; where one is seen (the quote is
-still open after `max_record_bytes`, or the lines it joined are not a row) the run stops with and without strict. In
-JSON lines and Parquet no record can affect another.
+A row ends at the first line end outside quotes, however long it is: `state_after` follows the quotes even where the
+row is too long to be kept. Carriage returns between a closing quote and the line's end change nothing of that. A
+quoted field may hold line ends, so an opening quote without its closing one can swallow the rows after it: then one
+record changes others. A program that quotes properly never writes such a file; where one is seen (a quote is open at
+the end of the file, or was open at the end of a line and closes where no field ends) the run stops with and without
+strict. In JSON lines and Parquet no record can affect another.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from private_topics.corpus.texts.source import (
     Classified,
     Document,
     LineSource,
-    Oversized,
     Reading,
 )
 
 DELIMITERS = {"csv": (",", ";"), "tsv": ("\t",)}
 """What may separate fields; the header decides."""
-OPEN_QUOTE = re.compile(r'"[^"]*+(?:""[^"]*+)*+\Z')
+QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
+START, OPEN, MISPLACED = b"", b'"', b'""x'
 UNCLOSED_QUOTE = "a quote does not close where a field ends, so the rows after it cannot be told apart"
 
 
@@ -46,6 +48,31 @@ def split_row(row: str, pattern: re.Pattern[str]) -> tuple[list[str], int]:
     return fields, position
 
 
+def closed_fields(delimiter: str) -> re.Pattern[bytes]:
+    """The fields of a row, each with the delimiter behind it, as far as they are well formed."""
+    end = delimiter.encode()
+    return re.compile(rb'(?:"[^"]*+(?:""[^"]*+)*+"%b|(?!")[^%b]*+%b)*+' % (end, end, end))
+
+
+def state_after(state: bytes, content: bytes, fields: re.Pattern[bytes]) -> bytes:
+    """Return the state in which the beginning of a row leaves its reader; nothing else of it need be kept.
+
+    A state is the shortest beginning of a row that means the same: a field begins, is bare (`x`), is in quotes
+    (`OPEN`), has just closed, perhaps with carriage returns behind, or has closed where no field ends (`MISPLACED`).
+    """
+    if state == OPEN and b'"' not in content:
+        return OPEN
+    last = fields.sub(b"", state + content, count=1)
+    quoted = QUOTED.match(last)
+    if quoted is None:
+        return b"x" if last else START
+    behind = last[quoted.end() :]
+    if not behind:
+        return OPEN
+    behind = behind.rstrip(b"\r") + b"\r" * behind.endswith(b"\r")  # of a short line one was taken away
+    return b'"' + behind if behind in (b'"', b'"\r') else MISPLACED
+
+
 class DelimitedText(LineSource):
     """A CSV or TSV file, quoted as in RFC 4180; its first line names the columns."""
 
@@ -57,7 +84,7 @@ class DelimitedText(LineSource):
         names, problem = self._decoded(header) if isinstance(header, bytes) else ("", TOO_LONG)
         wanted = self._wanted
         for delimiter in DELIMITERS[kind]:
-            self._pattern = field_pattern(delimiter)
+            self._pattern, self._closed_fields = field_pattern(delimiter), closed_fields(delimiter)
             self._names, stop = split_row(names, self._pattern)
             if problem is None and stop > len(names) and all(self._names.count(name) == 1 for name in wanted):
                 return
@@ -69,15 +96,36 @@ class DelimitedText(LineSource):
         )
 
     def _records(self) -> Iterator[Document | Classified | Broken]:
+        for row in self._rows():
+            yield Broken(TOO_LONG) if row is None else self._record(*self._decoded(row))
+
+    def _rows(self) -> Iterator[bytes | None]:
+        """The rows below the header; None for one that is longer than `max_record_bytes`."""
         lines = self._lines()
         next(lines)
+        parts: list[bytes] = []
+        state, size, is_open = START, 0, False
         for line in lines:
-            if isinstance(line, bytes):
-                yield self._record(*self._decoded(self._whole_row(line, lines)))
-            elif line.quotes % 2:
+            content, ends = (line, True) if isinstance(line, bytes) else (line.content, line.ends)
+            if ends and not size and not is_open and b'"' not in content:
+                yield content
+                continue
+            state, size = state_after(state, content, self._closed_fields), size + len(content)
+            parts.append(content)
+            if ends and state == OPEN:
+                parts.append(b"\n")
+                size, is_open = size + 1, True
+            if size > self.reading.max_record_bytes:
+                parts.clear()
+            if not ends or state == OPEN:
+                continue
+            if is_open and state == MISPLACED:
                 raise self._problem(UNCLOSED_QUOTE)
-            else:
-                yield Broken(TOO_LONG)
+            yield None if size > self.reading.max_record_bytes else b"".join(parts)
+            parts.clear()
+            state, size, is_open = START, 0, False
+        if is_open:
+            raise self._problem(UNCLOSED_QUOTE)
 
     def _record(self, decoded: str, problem: str | None) -> Document | Classified | Broken:
         fields, stop = split_row(decoded, self._pattern)
@@ -87,28 +135,3 @@ class DelimitedText(LineSource):
         return self._document(
             named[self.reading.field], named.get(self.reading.unit), problem, named.get(self.reading.by)
         )
-
-    def _whole_row(self, first: bytes, lines: Iterator[bytes | Oversized]) -> bytes:
-        """`first` and, if it ends in an open quote, the lines up to the one whose odd quotes close it."""
-        if b'"' not in first or not self._is_open(first):
-            return first
-        parts, size = [first], len(first)
-        for line in lines:
-            if isinstance(line, Oversized) or (size := size + len(line) + 1) > self.reading.max_record_bytes:
-                break
-            parts.append(line)
-            if line.count(b'"') % 2:
-                row = b"\n".join(parts)
-                if self._is_row(row):
-                    return row
-                break
-        raise self._problem(UNCLOSED_QUOTE)
-
-    def _is_open(self, line: bytes) -> bool:
-        text = line.decode(self.reading.encoding, "replace")
-        return OPEN_QUOTE.match(text, split_row(text, self._pattern)[1]) is not None
-
-    def _is_row(self, row: bytes) -> bool:
-        text = row.decode(self.reading.encoding, "replace")
-        fields, stop = split_row(text, self._pattern)
-        return stop > len(text) and len(fields) == len(self._names)

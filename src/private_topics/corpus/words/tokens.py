@@ -99,7 +99,8 @@ class Tokeniser:
                 raise _bad_parameter(name, "True or False", getattr(self, name))
         for name in LISTS:
             value = getattr(self, name)
-            if isinstance(value, str) or not all(isinstance(word, str) for word in value):
+            listed = not isinstance(value, str) and isinstance(value, Iterable)
+            if not listed or not all(isinstance(word, str) for word in value):
                 raise _bad_parameter(name, "a tuple of strings", value)
             object.__setattr__(self, name, tuple(value))
         for language in SEGMENTERS.keys() & set(self.languages):

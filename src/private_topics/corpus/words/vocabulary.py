@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from private_topics.corpus.texts.source import unit_label
 from private_topics.corpus.words.tokens import Tokeniser
 from private_topics.errors import InputError
 
@@ -106,6 +107,10 @@ def named_word_list(
     """
     if name not in LANGUAGES:
         raise InputError(f"There is no public word list {name!r}: the names are {', '.join(LANGUAGES)}.")
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise InputError(
+            f"The 'size' parameter of named_word_list must be an int of 1 or more. Got {size!r} instead."
+        )
     try:
         import wordfreq
     except ImportError:
@@ -148,15 +153,15 @@ def user_units(documents: Iterable[Iterable[str]], groups: Iterable[Any], most: 
 
     Documents of one user need not stand together. Memory grows with the number of users times `most`.
     """
-    users: dict[str | int, set[str]] = {}
+    users: dict[str, set[str]] = {}
     labels = iter(groups)
     for document in documents:
-        label = next(labels, None)
-        if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
+        label = unit_label(next(labels, None))
+        if label is None:
             raise InputError(
                 "The 'groups' parameter must hold one string or integer for each document, none missing."
             )
-        words = users.setdefault(label if isinstance(label, str) else int(label), set())
+        words = users.setdefault(label, set())
         words |= _different(document)
         if len(words) > 2 * most:
             words.intersection_update(_first(words, most, _key(label)))

@@ -19,6 +19,7 @@ from private_topics.engines.gpu.plain import PlainPasses
 from private_topics.engines.gpu.sums import ON_HOST, adder_of
 from private_topics.engines.local import LocalCorpus
 from private_topics.errors import InputError
+from private_topics.sums.evidence import Learnt, LearntBlocks
 from private_topics.sums.unit_sums import Totals, UnitSum
 
 
@@ -52,6 +53,7 @@ class GpuCorpus(PlainPasses):
         self.n_units, self.n_words, self.grouped = corpus.n_units, corpus.n_words, corpus.grouped
         self.kept = kept
         self._restricted: tuple[bytes, list[Slab]] | None = None
+        self._learnt: GpuCorpus | None = None
 
     @classmethod
     def of(cls, blocks: CountBlocks, groups: Any = None) -> Self:
@@ -64,6 +66,8 @@ class GpuCorpus(PlainPasses):
         return cls(corpus, resident(corpus))
 
     def total(self, unit_sum: UnitSum) -> Totals:
+        if isinstance(unit_sum, Learnt):
+            return self._of_learnt_words().total(unit_sum.of)
         if isinstance(unit_sum, ON_HOST):
             return self.corpus.total(unit_sum)
         xp, add = cupy(), adder_of(unit_sum)
@@ -73,9 +77,16 @@ class GpuCorpus(PlainPasses):
             add(unit_sum, slab, totals)
         return tuple(array.get() for array in totals)
 
+    def _of_learnt_words(self) -> GpuCorpus:
+        """The same documents without the words that are held out, dealt on the host once a fit."""
+        if self._learnt is None:
+            left = LocalCorpus(LearntBlocks(self.corpus.blocks), self.corpus.share, self.corpus.unit)
+            self._learnt = GpuCorpus(left, resident(left))
+        return self._learnt
+
     def close(self) -> None:
         """Free the memory, except that of a `GpuCounts`, which keeps its slabs."""
-        self.kept = self._restricted = None
+        self.kept = self._restricted = self._learnt = None
         cupy().get_default_memory_pool().free_all_blocks()
 
     def slabs(self, words: np.ndarray | None = None, *, rest: bool = False) -> Iterable[Slab]:

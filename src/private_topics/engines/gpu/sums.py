@@ -12,10 +12,12 @@ from private_topics.engines.gpu.device import Slab, cupy, launch, module_of
 from private_topics.errors import InputError
 from private_topics.sums import quantised, unit_sums
 from private_topics.sums.cross_moment import ClippedCross
+from private_topics.sums.evidence import Agreement
 from private_topics.sums.features import FeatureStatistic
 from private_topics.sums.frame_second import ClippedFrameSecond, PairNormHistograms
 from private_topics.sums.norms import EDGES
 from private_topics.sums.quantised import PRODUCT_ROWS, SMALLEST_BOUND
+from private_topics.sums.scores import WithWords
 from private_topics.sums.unit_sums import (
     ClippedFrameMoments,
     ClippedPairs,
@@ -26,7 +28,7 @@ from private_topics.sums.unit_sums import (
     UnitSum,
 )
 
-ON_HOST: tuple[type, ...] = (FeatureStatistic,)
+ON_HOST: tuple[type, ...] = (FeatureStatistic, WithWords, Agreement)
 """Sums without a kernel, which the code of `local` adds up."""
 ROWS_AT_ONCE = 128 * PRODUCT_ROWS  # of products of up to 1,000 columns
 DeviceTotals = tuple[Any, ...]

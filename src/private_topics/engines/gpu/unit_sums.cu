@@ -14,7 +14,7 @@ typedef long long integer;
 #define WHOLE_WARP 0xffffffffu
 #define SHORTEST 3
 #define LARGEST_REST 2147483647ll
-#define TINY 1e-300
+#define TINY 1e-280
 #define ROUNDS 6
 
 static __device__ __forceinline__ void add(integer* cell, integer value)

@@ -47,8 +47,8 @@ def _errors(name: str) -> Experiment:
 EXPERIMENTS: dict[str, Experiment] = {
     "figure-1": Experiment(
         "Figure 1: the graph of the method and where the noise goes",
-        lambda *, quick, seed: noise_free.graph_rows(),
-        lambda rows, path: write_pictures(path.parent, placements().values()),
+        lambda **_: noise_free.graph_rows(),
+        lambda _, path: write_pictures(path.parent, placements().values()),
     ),
     **{name: _errors(name) for name in FIGURE_TWO},
     "figure-3a": Experiment(

@@ -62,7 +62,7 @@ from private_topics.paper.experiments.wikipedia import STAND_IN
 
 def page(name: str, title: str, rows: Sequence[Row], *, quick: bool) -> str:
     """The Markdown page of one figure or table."""
-    parts = [f"# {title}", QUICK_NOTE if quick else "", _picture(name), _table(name, rows), _notes(name, rows)]
+    parts = [f"# {title}", QUICK_NOTE if quick else "", _picture(name), _table(name, rows), _notes(name)]
     parts += ["## Verdicts", *_verdict_tables({name: rows}, links=False)]
     parts.append(f"Rows: [points.csv](points.csv). To repeat it: `private-topics reproduce {name} --out DIR`.")
     parts.append(_measured_at(rows))
@@ -76,7 +76,7 @@ def _picture(name: str) -> str:
     return f"![{name}](figure.png)"
 
 
-def _notes(name: str, rows: Sequence[Row]) -> str:
+def _notes(name: str) -> str:
     if name in FIGURE_TWO:
         picture = f"\n\n{PICTURE_NOTE}" if name == "figure-2c-authors" else ""
         return f"{AUTHORS_NOTE if name in AUTHORS else TEXT_NOTE} {METHOD_NOTE}{picture}\n\n{REFUSAL_NOTE}"
@@ -123,12 +123,12 @@ def _readings_table(name: str, rows: Sequence[Row]) -> str:
             cells = []
             for methods in readings.values():
                 method = methods[number_of - 1] if number_of <= len(methods) else ""
-                cells.append(_reading_cell(selected(rows, method=method, epsilon=level), key, method, level))
+                cells.append(_reading_cell(selected(rows, method=method, epsilon=level), key, method))
             lines.append((str(number_of), f"{level:g}", *cells))
     return markdown_table(("configuration", "epsilon", *readings), lines)
 
 
-def _reading_cell(rows: Sequence[Row], key: str, method: str, level: float) -> str:
+def _reading_cell(rows: Sequence[Row], key: str, method: str) -> str:
     if not rows:
         return "-"
     cost = loss_of(rows[0], DELTA)

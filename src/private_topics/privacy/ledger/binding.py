@@ -12,6 +12,7 @@ import getpass
 import hashlib
 import hmac
 import os
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -107,10 +108,14 @@ def checked_key(key: bytes | None) -> bytes | None:
 
 
 def fingerprint(ids: Iterable[Any], key: bytes, salt: bytes | None = None) -> str:
-    """The set of ids under the key: in any order, however often each occurs, numbers as their digits."""
+    """The set of ids under the key: in any order, however often each occurs, numbers as their digits.
+
+    Blanks around an id and its Unicode form do not count, as they do not where texts are read.
+    """
     salt = os.urandom(_SALT_BYTES) if salt is None else salt
     mac = hmac.new(key, b"private-topics ids" + salt, hashlib.sha256)
-    for spelled in sorted({f"{one}".encode("utf-8", "surrogatepass") for one in ids}):
+    known = (unicodedata.normalize("NFC", f"{one}").strip() for one in ids)
+    for spelled in sorted({one.encode("utf-8", "surrogatepass") for one in known}):
         mac.update(len(spelled).to_bytes(8, "big") + spelled)
     return f"{salt.hex()}:{mac.hexdigest()}"
 

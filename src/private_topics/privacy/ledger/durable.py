@@ -26,10 +26,10 @@ from private_topics.privacy.ledger.binding import (
     who_runs,
 )
 from private_topics.privacy.ledger.file import (
+    FINISHED,
     LONGEST_NAME,
     LONGEST_SETTINGS,
     RESULTS_WIDTH,
-    STATES,
     Books,
     LedgerEntry,
     bind,
@@ -197,11 +197,30 @@ class DurableLedger(Ledger):
             with opened(self.path) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 check(connection, self.path)
-                row = STATES[1], noted, entry, self.corpus
+                row = FINISHED, noted, entry, self.corpus
                 connection.execute("UPDATE reservation SET state = ?, results = ? WHERE id = ? AND corpus = ?", row)
                 connection.execute("COMMIT")
         except LedgerError as error:
             warnings.warn(f"The fit is finished, but the ledger could not note it. {error}", PrivacyWarning, 2)
+
+    def give_up(self, entry: int, spent: float) -> None:
+        """Charge a fit that stopped, before any threshold, the fraction of its cost that it released.
+
+        A failure warns: the row then stays as it was reserved.
+        """
+        try:
+            with opened(self.path) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                check(connection, self.path)
+                books = Books.read(connection, self.path, self.corpus)
+                books.give_up(connection, entry, spent)
+                connection.execute("COMMIT")
+        except LedgerError as error:
+            warnings.warn(
+                f"The fit stopped, but the ledger could not note it: all of it stays charged. {error}",
+                PrivacyWarning,
+                2,
+            )
 
     def _books(self) -> tuple[PrivacyBudget, Sequence[Reservation], float]:
         books = self._read()

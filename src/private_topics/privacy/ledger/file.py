@@ -15,7 +15,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,8 @@ SCHEMA = {
     "threshold_delta REAL NOT NULL, rho REAL NOT NULL, settings TEXT NOT NULL, digest TEXT NOT NULL, "
     "state TEXT NOT NULL, results TEXT NOT NULL)",
 }
-STATES = ("reserved", "finished")
+STATES = RESERVED, FINISHED, GIVEN_UP = "reserved", "finished", "given up"
+"""All of one length: a row stays where it is."""
 DIGESTED = "time, label, guarantee, epsilon, delta, threshold_delta, rho, settings"
 WAIT_SECONDS = 60.0
 LONGEST_NAME, LONGEST_SETTINGS, LONGEST_ROW = 200, 10_000, 2**18
@@ -202,7 +203,7 @@ class Books:
             reached = digest(reached, *fields)
             if reached != noted or state not in STATES:
                 raise ValueError("a row was altered")
-            entries.append(_entry(number, *fields, state, results))
+            entries.append(_entry(number, *fields, noted, state, results))
         if reached != last:
             raise ValueError("rows are missing")
         binding = _binding(connection, name)
@@ -221,15 +222,24 @@ class Books:
         cursor = connection.execute(
             f"INSERT INTO reservation (corpus, {DIGESTED}, digest, state, results) "
             f"VALUES (?{', ?' * (len(fields) + 3)})",
-            (self.corpus, *fields, last, STATES[0], "{}".ljust(RESULTS_WIDTH)),
+            (self.corpus, *fields, last, RESERVED, "{}".ljust(RESULTS_WIDTH)),
         )
         connection.execute("UPDATE corpus SET last = ? WHERE name = ?", (last, self.corpus))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
+    def give_up(self, connection: sqlite3.Connection, entry: int, spent: float) -> None:
+        """Note in a reserved row which fraction of its cost was spent, with a digest of that and of the row."""
+        query = "SELECT digest FROM reservation WHERE id = ? AND corpus = ? AND state = ?"
+        found = connection.execute(query, (entry, self.corpus, RESERVED)).fetchone()
+        if found is None:
+            raise LedgerError("There is no reservation of this number that is under way.")
+        noted = json.dumps({"spent": spent, "spent_digest": digest(found[0], spent)}).ljust(RESULTS_WIDTH)
+        connection.execute("UPDATE reservation SET state = ?, results = ? WHERE id = ?", (GIVEN_UP, noted, entry))
+
 
 def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
-    guarantee, epsilon, delta, threshold_delta, rho, settings, state, results = row
+    guarantee, epsilon, delta, threshold_delta, rho, settings, row_digest, state, results = row
     reservation = Reservation(PrivacyBudget(epsilon, delta), guarantee, threshold_delta)
     if not abs(rho - reservation.rho) <= 1e-6 * reservation.rho:
         raise ValueError("the cost is not that of the budget")
@@ -237,6 +247,11 @@ def _entry(number: int, time: str, label: str, *row: Any) -> LedgerEntry:
         raise ValueError("a text is too long")
     noted, ended = _noted(settings), _noted(results)
     origin = {name: noted.pop(name) for name in ORIGIN if _says(name, noted.get(name))}
+    if state == GIVEN_UP:
+        spent, written = ended["spent"], ended.pop("spent_digest")
+        if digest(row_digest, spent) != written:
+            raise ValueError("what a fit spent was altered")
+        reservation = replace(reservation, spent=spent)
     made = ended.pop("digest") if _says("digest", ended.get("digest")) else ""
     return LedgerEntry(number, time, label, reservation, rho, noted, state, ended, **origin, digest=made)
 

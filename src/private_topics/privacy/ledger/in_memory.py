@@ -1,18 +1,22 @@
 """The budget of a corpus across fits, in memory: every fit reserves its cost before its first noise is drawn.
 
-Costs compose by the accountant (mu² adds, epsilon does not; `reservations.py`). A reservation is never given back: a
-fit that fails half-way has already released values. `DurableLedger` keeps the same books in a file.
+Costs compose by the accountant (mu² adds, epsilon does not; `reservations.py`). A reservation is not given back: a
+fit that fails half-way has already released values. One that stops by its own first release is charged that alone.
+`DurableLedger` keeps the same books in a file.
 
 A ledger in memory belongs to one process: a forked copy would admit what the others have spent, and refuses.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from private_topics._version import __version__
 from private_topics.errors import PrivacyError
@@ -32,6 +36,9 @@ from private_topics.privacy.ledger.reservations import (
     reservation_of,
 )
 from private_topics.privacy.neighbours import REPLACE
+
+if TYPE_CHECKING:
+    from private_topics.privacy.mechanisms import PrivateRun
 
 
 class Ledger(ABC):
@@ -138,9 +145,10 @@ class BudgetLedger(Ledger):
         threshold_delta: float = 0.0,
         unit: str | None = None,
         neighbours: str | None = None,
-    ) -> None:
-        """Charge a fit, or refuse it. `exact`: its noise is the discrete Gaussian, which is zCDP and not GDP.
+    ) -> int:
+        """Charge a fit and return its number, or refuse it.
 
+        `exact`: its noise is the discrete Gaussian, which is zCDP and not GDP.
         `guarantee` and `threshold_delta`: see `Reservation`. `unit` and `neighbours`: what the fit protects; if not
         given, what the corpus was registered for.
         """
@@ -157,6 +165,12 @@ class BudgetLedger(Ledger):
                 raise refusal(self._total, reservation)
             self._reservations.append(reservation)
             self._units.append(unit)
+            return len(self._reservations) - 1
+
+    def give_up(self, entry: int, spent: float) -> None:
+        """Charge a fit that stopped, before any threshold, the fraction of its cost that it released."""
+        with self._lock:
+            self._reservations[entry] = replace(self._reservations[entry], spent=spent)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError(
@@ -208,6 +222,16 @@ class FitAccount:
     def note(self, **public: Any) -> None:
         """Add public values to the row: to its settings until it is written, to its results after that."""
         (self._settings if self._row is None else self._results).update(_plain(public))
+
+    @contextmanager
+    def stopped_by(self, error: type[Exception], run: PrivateRun) -> Iterator[None]:
+        """Charge only what `run` has released where `error` ends it. No threshold may have been used by then."""
+        try:
+            yield
+        except error:
+            if self._row is not None and hasattr(self._ledger, "give_up"):
+                self._ledger.give_up(self._row, min(1.0, math.fsum(run.shares_spent) * (1.0 + 2.0**-30)))
+            raise
 
     def finish(self, digest: Callable[[], str]) -> None:
         """Note the end; `digest` gives the SHA-256 of the file of what the fit made."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Real
 from typing import Literal, get_args
@@ -44,11 +44,14 @@ class Reservation:
     ``guarantee`` is what is known about it beyond its budget: "gaussian", its releases compose in Gaussian DP;
     "concentrated", in zCDP only; "approximate", nothing; "pure", its delta is zero whatever the budget says.
     ``threshold_delta`` is the part of its delta that thresholds use (a private vocabulary).
+    ``spent`` is the fraction of its cost that it released before it was given up, and before any threshold; 1 for a
+    fit that was not given up.
     """
 
     budget: PrivacyBudget
     guarantee: Guarantee = "gaussian"
     threshold_delta: float = 0.0
+    spent: float = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, str) or self.guarantee not in GUARANTEES:
@@ -56,6 +59,15 @@ class Reservation:
         if not isinstance(self.threshold_delta, Real) or not 0.0 <= self.threshold_delta < self.budget.delta:
             raise PrivacyError("The 'threshold_delta' of a reservation must be at least 0 and below its delta.")
         object.__setattr__(self, "threshold_delta", float(self.threshold_delta))
+        if not isinstance(self.spent, float) or not 0.0 < self.spent <= 1.0:
+            raise PrivacyError("The 'spent' fraction of a reservation must be a float above 0 and at most 1.")
+        if self.spent < 1.0 and FAMILIES[self.guarantee] == "simple":
+            raise PrivacyError("A reservation of which only epsilon and delta are known cannot be given up in part.")
+
+    @property
+    def whole(self) -> Reservation:
+        """The reservation as it was made."""
+        return self if self.spent == 1.0 else replace(self, spent=1.0)
 
     @property
     def epsilon(self) -> float:
@@ -69,7 +81,9 @@ class Reservation:
     @property
     def other_delta(self) -> float:
         """The probability, from the thresholds or anything else, with which the costs below may fail to hold."""
-        return self.delta if FAMILIES[self.guarantee] == "simple" else self.threshold_delta
+        if FAMILIES[self.guarantee] == "simple":
+            return self.delta
+        return self.threshold_delta if self.spent == 1.0 else 0.0
 
     @property
     def rho(self) -> float:
@@ -79,12 +93,12 @@ class Reservation:
     @property
     def gaussian_rho(self) -> float:
         """mu²/2 in Gaussian DP; infinite where only zCDP is known."""
-        return _gaussian_rho(self)
+        return self.spent * _gaussian_rho(self.whole)
 
     @property
     def concentrated_rho(self) -> float:
         """The zCDP parameter."""
-        return _concentrated_rho(self)
+        return self.spent * _concentrated_rho(self.whole)
 
 
 def reservation_of(
@@ -129,9 +143,26 @@ def admits(total: PrivacyBudget, reservations: Sequence[Reservation], set_aside:
     """Whether all `reservations`, in order, may be made on one corpus with this total."""
     if not reservations:
         return True
-    first = reservations[0]
-    if len(reservations) == 1 and _composed_delta(reservations, total.epsilon) <= total.delta:
+    first = reservations[0].whole
+    if len(reservations) == 1 and _composed_delta([first], total.epsilon) <= total.delta:
         return True
+    if reservations[0].spent < 1.0 and not _in_a_family(total, [first], set_aside):
+        return _within_the_first(reservations)
+    return _in_a_family(total, reservations, set_aside)
+
+
+def _within_the_first(reservations: Sequence[Reservation]) -> bool:
+    """Whether all costs stay within those of the first reservation, which took the whole total and was given up."""
+    first = reservations[0].whole
+    gaussian = first.guarantee == "gaussian"
+    costs = [one.gaussian_rho if gaussian else one.concentrated_rho for one in reservations]
+    thresholds = math.fsum(one.other_delta for one in reservations)
+    return math.fsum(costs) <= first.rho and thresholds <= first.other_delta
+
+
+def _in_a_family(total: PrivacyBudget, reservations: Sequence[Reservation], set_aside: float) -> bool:
+    """Whether all reservations lie within one family of caps; the first one, as it was made, decides about them."""
+    first = reservations[0].whole
     main = FAMILIES[first.guarantee]
     for family in ("gaussian", "concentrated", "simple"):
         part = total.delta * (1.0 - set_aside if family == main else set_aside / 2.0)

@@ -69,6 +69,7 @@ function rank() {
 function sort() {
   const key = get("sort").value, first = (topic) => data.words[topic.words[0][0]];
   const orders = {
+    evidence: (a, b) => b.deviations - a.deviations || b.share - a.share || a.index - b.index,
     share: (a, b) => b.share - a.share || a.index - b.index,
     index: (a, b) => a.index - b.index,
     first: (a, b) => first(a).localeCompare(first(b)),
